@@ -88,11 +88,12 @@ void addImageMetric(Registry& registry)
   });
 }
 
-/// Adds a component of series, whose last axis is time: of images of two dimensions over time.
+/// Adds a component of series, whose last axis is time: of images of two and of three dimensions over time.
 template <template <int> class Component>
 void addForSeries(Registry& registry)
 {
   addForDimension<3, Component<3>>(registry);
+  addForDimension<4, Component<4>>(registry);
 }
 
 /// Adds a component to the registry, for images of two and of three dimensions; the role follows from the
@@ -102,6 +103,13 @@ void addComponent(Registry& registry)
 {
   addForDimension<2, Component<2>>(registry);
   addForDimension<3, Component<3>>(registry);
+}
+/// Adds a component for images of two and of three dimensions and for series of either.
+template <template <int> class Component>
+void addComponentTo4(Registry& registry)
+{
+  addComponent<Component>(registry);
+  addForDimension<4, Component<4>>(registry);
 }
 template <class Component>
 void addComponent(Registry& registry)

@@ -77,21 +77,21 @@ void registerComponents(Registry& registry)
   addComponent<MultiMetricMultiResolutionRegistration>(registry);
   addComponent<MultiResolutionRegistrationWithFeatures>(registry);
 
-  addComponent<SmoothingImagePyramid>(registry);
-  addComponent<RecursiveImagePyramid>(registry);
-  addComponent<ShrinkingImagePyramid>(registry);
-  addComponent<GenericImagePyramid>(registry);
+  addComponentTo4<SmoothingImagePyramid>(registry);
+  addComponentTo4<RecursiveImagePyramid>(registry);
+  addComponentTo4<ShrinkingImagePyramid>(registry);
+  addComponentTo4<GenericImagePyramid>(registry);
 
-  addComponent<FullSampler>(registry);
-  addComponent<GridSampler>(registry);
-  addComponent<RandomSampler>(registry);
-  addComponent<RandomCoordinateSampler>(registry);
-  addComponent<MultiInputRandomCoordinateSampler>(registry);
-  addComponent<RandomSparseMaskSampler>(registry);
+  addComponentTo4<FullSampler>(registry);
+  addComponentTo4<GridSampler>(registry);
+  addComponentTo4<RandomSampler>(registry);
+  addComponentTo4<RandomCoordinateSampler>(registry);
+  addComponentTo4<MultiInputRandomCoordinateSampler>(registry);
+  addComponentTo4<RandomSparseMaskSampler>(registry);
 
-  addComponent<BSplineInterpolator>(registry);
-  addComponent<LinearInterpolator>(registry);
-  addComponent<NearestNeighborInterpolator>(registry);
+  addComponentTo4<BSplineInterpolator>(registry);
+  addComponentTo4<LinearInterpolator>(registry);
+  addComponentTo4<NearestNeighborInterpolator>(registry);
   addComponent<LabelMajorityInterpolator>(registry);
   addForSeries<ReducedDimensionBSplineInterpolator>(registry);
 
@@ -101,7 +101,7 @@ void registerComponents(Registry& registry)
   addComponent<AdvancedMeanSquares>(registry);
   addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<RobustNormalizedCorrelation>(registry);
-  addComponent<DisplacementMagnitudePenalty>(registry);
+  addComponentTo4<DisplacementMagnitudePenalty>(registry);
   addComponent<SelfSimilarity>(registry);
   addComponent<SoftDice>(registry);
   addComponent<AdvancedKappaStatistic>(registry);
@@ -122,7 +122,7 @@ void registerComponents(Registry& registry)
   addComponent<SimilarityTransform>(registry);
   addComponent<AffineTransform>(registry);
   addComponent<AffineLogTransform>(registry);
-  addComponent<BSplineTransform>(registry);
+  addComponentTo4<BSplineTransform>(registry);
   addForSeries<BSplineStackTransform>(registry);
   addForSeries<EulerStackTransform>(registry);
   addForSeries<TranslationStackTransform>(registry);
@@ -147,7 +147,7 @@ void registerComponents(Registry& registry)
   addComponent<ConjugateGradient>(registry);
   addComponent<FullSearch>(registry);
 
-  addComponent<DefaultResampler>(registry);
+  addComponentTo4<DefaultResampler>(registry);
 }
 
 }

@@ -106,6 +106,6 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(GenericImagePyramid);
+TESSERA_INSTANTIATE_CLASS_TO_4(GenericImagePyramid);
 
 }

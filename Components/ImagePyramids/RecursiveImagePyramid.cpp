@@ -74,6 +74,6 @@ const ComponentDescription& RecursiveImagePyramid<D>::description(ImageSide side
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(RecursiveImagePyramid);
+TESSERA_INSTANTIATE_CLASS_TO_4(RecursiveImagePyramid);
 
 }

@@ -26,6 +26,6 @@ const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(ShrinkingImagePyramid);
+TESSERA_INSTANTIATE_CLASS_TO_4(ShrinkingImagePyramid);
 
 }

@@ -27,6 +27,6 @@ const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(SmoothingImagePyramid);
+TESSERA_INSTANTIATE_CLASS_TO_4(SmoothingImagePyramid);
 
 }

@@ -19,6 +19,6 @@ VoxelLattice<D> FullSampler<D>::latticeOf(const ImagePointer<D>& fixed, const Ma
   return lattice;
 }
 
-TESSERA_INSTANTIATE_CLASS(FullSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(FullSampler);
 
 }

@@ -28,6 +28,6 @@ const ComponentDescription& GridSampler<D>::description()
   return description;
 }
 
-TESSERA_INSTANTIATE_CLASS(GridSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(GridSampler);
 
 }

@@ -12,6 +12,6 @@ const ComponentDescription& MultiInputRandomCoordinateSampler<D>::description()
   return description;
 }
 
-TESSERA_INSTANTIATE_CLASS(MultiInputRandomCoordinateSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(MultiInputRandomCoordinateSampler);
 
 }

@@ -177,8 +177,9 @@ IndexBox<D> RandomCoordinateSampler<D>::regionOf(const Draw& draw) const
 template <int D>
 void RandomCoordinateSampler<D>::draw(Context& context, const Draw& draw)
 {
-  if (onCuda_)
-    return onCuda_->drawPoints(context, draw, regionOf(draw), fixedOnCuda_);
+  if constexpr (D < 4)
+    if (onCuda_)
+      return onCuda_->drawPoints(context, draw, regionOf(draw), fixedOnCuda_);
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   const IndexBox<D> region = regionOf(draw);
@@ -227,6 +228,6 @@ void RandomCoordinateSampler<D>::lookUp(const Indices& indices, std::size_t firs
   }
 }
 
-TESSERA_INSTANTIATE_CLASS(RandomCoordinateSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(RandomCoordinateSampler);
 
 }

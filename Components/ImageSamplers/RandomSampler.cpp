@@ -30,8 +30,9 @@ void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& 
 template <int D>
 void RandomSampler<D>::draw(Context& context, const Draw& draw)
 {
-  if (onCuda_)
-    return onCuda_->drawVoxels(context, draw, box_);
+  if constexpr (D < 4)
+    if (onCuda_)
+      return onCuda_->drawVoxels(context, draw, box_);
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   AttemptLimit attempts(samples.positions(), description().name);
@@ -52,6 +53,6 @@ void RandomSampler<D>::draw(Context& context, const Draw& draw)
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(RandomSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(RandomSampler);
 
 }

@@ -92,8 +92,9 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
 template <int D>
 void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
 {
-  if (onCuda_)
-    return onCuda_->drawVoxels(context, draw, std::as_const(listOnCuda_).span());
+  if constexpr (D < 4)
+    if (onCuda_)
+      return onCuda_->drawVoxels(context, draw, std::as_const(listOnCuda_).span());
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   const std::size_t choices = voxelsInMask_.empty() ? fixed_->voxels.size() : voxelsInMask_.size();
@@ -113,6 +114,6 @@ void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(RandomSparseMaskSampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(RandomSparseMaskSampler);
 
 }

@@ -85,10 +85,12 @@ void BSplineInterpolator<D>::resampleOnCuda(Context& context)
   coefficientsOnCuda_ = {};
   voxelsOnCuda_ = voxelsOnCuda<D>(context, image_);
   const float* coefficients = voxelsOnCuda_->span().data();
-  if (order_ > 1) {
-    coefficientsOnCuda_ = bsplineCoefficientsOnCuda<D>(context, coefficients, geometry_.size, order_);
-    voxelsOnCuda_.reset();
-    coefficients = coefficientsOnCuda_.span().data();
+  if constexpr (D < 4) {
+    if (order_ > 1) {
+      coefficientsOnCuda_ = bsplineCoefficientsOnCuda<D>(context, coefficients, geometry_.size, order_);
+      voxelsOnCuda_.reset();
+      coefficients = coefficientsOnCuda_.span().data();
+    }
   }
   onCuda_ = {coefficients, geometry_, order_};
 }
@@ -150,6 +152,6 @@ const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse 
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-TESSERA_INSTANTIATE_CLASS(BSplineInterpolator);
+TESSERA_INSTANTIATE_CLASS_TO_4(BSplineInterpolator);
 
 }

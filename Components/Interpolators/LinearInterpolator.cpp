@@ -46,6 +46,6 @@ const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse u
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-TESSERA_INSTANTIATE_CLASS(LinearInterpolator);
+TESSERA_INSTANTIATE_CLASS_TO_4(LinearInterpolator);
 
 }

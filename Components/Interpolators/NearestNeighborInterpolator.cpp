@@ -26,6 +26,6 @@ const ComponentDescription& NearestNeighborInterpolator<D>::description(Interpol
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-TESSERA_INSTANTIATE_CLASS(NearestNeighborInterpolator);
+TESSERA_INSTANTIATE_CLASS_TO_4(NearestNeighborInterpolator);
 
 }

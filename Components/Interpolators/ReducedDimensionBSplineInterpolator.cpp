@@ -158,7 +158,8 @@ void ReducedDimensionBSplineInterpolator<D>::evaluate(Context&, const ListSample
   });
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class ReducedDimensionBSplineInterpolator<3>;
+template class ReducedDimensionBSplineInterpolator<4>;
 
 }

@@ -44,16 +44,18 @@ void DisplacementMagnitudePenalty<D>::prepareForLevel(Context& context, const Te
 {
   endLevel();
   level_ = level;
-  if (!context.onCuda())
-    return;
-  const MemoryPart part(context, "penalties");
-  samples_.emplace(context, level.fixed);
-  distances_.emplace(context, level);
-  for (const ExpectedSamples<D>& samples : level.expected) {
-    if (samples.lattice)
-      samples_->reserve(context, *samples.lattice);
-    if (samples.withGradient)
-      distances_->reserve(context, samples.positions);
+  if constexpr (D < 4) {
+    if (!context.onCuda())
+      return;
+    const MemoryPart part(context, "penalties");
+    samples_.emplace(context, level.fixed);
+    distances_.emplace(context, level);
+    for (const ExpectedSamples<D>& samples : level.expected) {
+      if (samples.lattice)
+        samples_->reserve(context, *samples.lattice);
+      if (samples.withGradient)
+        distances_->reserve(context, samples.positions);
+    }
   }
 }
 
@@ -67,6 +69,6 @@ TermValue DisplacementMagnitudePenalty<D>::evaluateHere(Context& context, const 
                                    level_.movingMask.get(), gradient, sumOfSquaredDisplacements<D>));
 }
 
-TESSERA_INSTANTIATE_CLASS(DisplacementMagnitudePenalty);
+TESSERA_INSTANTIATE_CLASS_TO_4(DisplacementMagnitudePenalty);
 
 }

@@ -19,7 +19,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda() const override { return ""; }
+  std::string whyNotOnCuda() const override { return D < 4 ? "" : "images of dimension 4"; }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override
   {
@@ -34,11 +34,14 @@ private:
   void enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                std::span<double> gradient) override
   {
-    distances_->enqueue(context, samples_->of(context, samples), {}, parameters, gradient);
+    if constexpr (D < 4)
+      distances_->enqueue(context, samples_->of(context, samples), {}, parameters, gradient);
   }
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
   {
-    return validSampleRule_.checked(level_.level, distances_->collect(parameters, gradient));
+    if constexpr (D < 4)
+      return validSampleRule_.checked(level_.level, distances_->collect(parameters, gradient));
+    return {};
   }
 
   ValidSampleRule validSampleRule_;

@@ -51,7 +51,8 @@ double PCAMetric<D>::valueOf(std::span<const double> eigenvalues, std::span<doub
   return value;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class PCAMetric<3>;
+template class PCAMetric<4>;
 
 }

@@ -23,7 +23,8 @@ double PCAMetric2<D>::valueOf(std::span<const double> eigenvalues, std::span<dou
   return value;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class PCAMetric2<3>;
+template class PCAMetric2<4>;
 
 }

@@ -27,7 +27,8 @@ double SumOfPairwiseCorrelationCoefficientsMetric<D>::valueOf(std::span<const do
   return 1 - norm / times;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class SumOfPairwiseCorrelationCoefficientsMetric<3>;
+template class SumOfPairwiseCorrelationCoefficientsMetric<4>;
 
 }

@@ -162,7 +162,8 @@ TermValue VarianceOverLastDimensionMetric<D>::evaluateHere(Context& context, con
   return this->finish(context, gradient, factor, all);
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class VarianceOverLastDimensionMetric<3>;
+template class VarianceOverLastDimensionMetric<4>;
 
 }

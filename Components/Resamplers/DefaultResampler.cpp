@@ -240,8 +240,9 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
                                        const ImageGeometry<D>& output, const SliceRange& slices,
                                        std::span<const PixelsOut> results) const
 {
-  if (context.onCuda())
-    return resampleInChunks<D>(context, chain, onCuda(context, sources), output, slices, results);
+  if constexpr (D < 4)
+    if (context.onCuda())
+      return resampleInChunks<D>(context, chain, onCuda(context, sources), output, slices, results);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -264,8 +265,9 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
                                                    const ImageGeometry<D>& output,
                                                    std::span<const PixelsOut> results) const
 {
-  if (context.onCuda())
-    return timeResampleInChunks<D>(context, chain, onCuda(context, sources), output, results);
+  if constexpr (D < 4)
+    if (context.onCuda())
+      return timeResampleInChunks<D>(context, chain, onCuda(context, sources), output, results);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
   addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, results); });
@@ -357,6 +359,6 @@ std::vector<FileEntry> DefaultResampler<D>::fileEntries() const
   return entries;
 }
 
-TESSERA_INSTANTIATE_CLASS(DefaultResampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(DefaultResampler);
 
 }

@@ -12,7 +12,8 @@ const ComponentDescription& AffineLogStackTransform<D>::description()
   return description;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class AffineLogStackTransform<3>;
+template class AffineLogStackTransform<4>;
 
 }

@@ -46,7 +46,8 @@ std::vector<FileEntry> BSplineStackTransform<D>::modelEntries() const
   return entries;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class BSplineStackTransform<3>;
+template class BSplineStackTransform<4>;
 
 }

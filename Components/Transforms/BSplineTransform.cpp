@@ -268,6 +268,6 @@ ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameter
   return itkBSpline<D>(grid_, parameters);
 }
 
-TESSERA_INSTANTIATE_CLASS(BSplineTransform);
+TESSERA_INSTANTIATE_CLASS_TO_4(BSplineTransform);
 
 }

@@ -71,14 +71,21 @@ public:
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const FieldForm<D>* field() const override { return this; }
-  const CudaForm<D>* cudaForm() const override { return this; }
+  const CudaForm<D>* cudaForm() const override
+  {
+    if constexpr (D < 4)
+      return this;
+    return nullptr;
+  }
 
   TransformKind kind() const override { return TransformKind::bspline; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                std::span<const double> constant) const override;
   std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const override
   {
-    return alignedFieldOf(grid_, lattice);
+    if constexpr (D < 4)
+      return alignedFieldOf(grid_, lattice);
+    return {};
   }
   std::string fieldInterpolator() const override { return fieldInterpolator_; }
 

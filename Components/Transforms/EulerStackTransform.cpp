@@ -12,7 +12,8 @@ const ComponentDescription& EulerStackTransform<D>::description()
   return description;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class EulerStackTransform<3>;
+template class EulerStackTransform<4>;
 
 }

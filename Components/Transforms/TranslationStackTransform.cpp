@@ -12,7 +12,8 @@ const ComponentDescription& TranslationStackTransform<D>::description()
   return description;
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class TranslationStackTransform<3>;
+template class TranslationStackTransform<4>;
 
 }

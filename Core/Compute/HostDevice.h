@@ -43,6 +43,11 @@
   template class Name<2>;                                                                                    \
   template class Name<3>
 
+// The same for a class that series need, whose images may have three dimensions and time.
+#define TESSERA_INSTANTIATE_CLASS_TO_4(Name)                                                                 \
+  TESSERA_INSTANTIATE_CLASS(Name);                                                                           \
+  template class Name<4>
+
 // Ends a .cpp file with its function templates: TESSERA_INSTANTIATE_FUNCTIONS(first<D>, second<D>);
 // They are compiled, for two and three dimensions, because a function takes their addresses.
 #define TESSERA_INSTANTIATE_FUNCTIONS(...) TESSERA_INSTANTIATE_NUMBERED(__COUNTER__, __VA_ARGS__)
@@ -54,6 +59,12 @@
   }                                                                                                          \
   template auto addressesOf<2>(std::integral_constant<int, number>);                                         \
   template auto addressesOf<3>(std::integral_constant<int, number>)
+
+// The same for functions that series need, whose images may have three dimensions and time.
+#define TESSERA_INSTANTIATE_FUNCTIONS_TO_4(...) TESSERA_INSTANTIATE_NUMBERED_TO_4(__COUNTER__, __VA_ARGS__)
+#define TESSERA_INSTANTIATE_NUMBERED_TO_4(number, ...)                                                       \
+  TESSERA_INSTANTIATE_NUMBERED(number, __VA_ARGS__);                                                         \
+  template auto addressesOf<4>(std::integral_constant<int, number>)
 
 // Both for the numbers of sparse matrices: TESSERA_INSTANTIATE_FOR_NUMBERS(first<V>, second<V>);
 #define TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(Name)                                                          \

@@ -34,5 +34,6 @@ Matrix<D> ImageGeometry<D>::indexFromOffset() const
 
 template Matrix<2> ImageGeometry<2>::indexFromOffset() const;
 template Matrix<3> ImageGeometry<3>::indexFromOffset() const;
+template Matrix<4> ImageGeometry<4>::indexFromOffset() const;
 
 }

@@ -132,7 +132,7 @@ Mask<D> maskFromStrided(const std::string& name, const StridedVoxels<D>& voxels,
   return Mask<D>(geometry, std::move(inside));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(checkInMemory<D>, checkedImage<D>, checkMask<D>, imageFromStrided<D>,
-                              maskFromStrided<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkInMemory<D>, checkedImage<D>, checkMask<D>, imageFromStrided<D>,
+                                   maskFromStrided<D>);
 
 }

@@ -73,6 +73,6 @@ std::string gridLostBy(const std::string& format, const ImageGeometry<D>& geomet
              : lost;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(isSheared<D>, whyNotHeld<D>, checkHoldsGrid<D>, gridLostBy<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(isSheared<D>, whyNotHeld<D>, checkHoldsGrid<D>, gridLostBy<D>);
 
 }

@@ -53,7 +53,7 @@ std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
   return {};
 }
 
-TESSERA_INSTANTIATE_CLASS(FieldInterpolator);
+TESSERA_INSTANTIATE_CLASS_TO_4(FieldInterpolator);
 TESSERA_INSTANTIATE_FUNCTIONS(refusalWithoutWholeTiles<D>);
 
 }

@@ -413,6 +413,6 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   return result;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(runStage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(runStage<D>);
 
 }

@@ -47,7 +47,7 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
   return results;
 }
 
-TESSERA_INSTANTIATE_CLASS(GridSlices);
-TESSERA_INSTANTIATE_CLASS(Resampler);
+TESSERA_INSTANTIATE_CLASS_TO_4(GridSlices);
+TESSERA_INSTANTIATE_CLASS_TO_4(Resampler);
 
 }

@@ -45,6 +45,7 @@ OptimizableTransform<D>& optimizable(Transform<D>& transform)
   template const OptimizableTransform<D>& optimizable(const Transform<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
+TESSERA_INSTANTIATE(4)
 #undef TESSERA_INSTANTIATE
 
 }

@@ -135,11 +135,15 @@ const std::any& Registry::factory(std::type_index role, const std::string& roleN
 {
   const ComponentDescription& description = require(roleName, name, where);
   const auto found = factories_.find({role, description.name});
-  if (found == factories_.end())
-    throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
-                                     + " does not exist for images of this dimension. --describe "
-                                     + description.name + " says what it is for.");
-  return found->second;
+  if (found != factories_.end())
+    return found->second;
+  std::string others;
+  for (const auto& [key, made] : factories_)
+    if (key.first == role)
+      others += (others.empty() ? "" : ", ") + nameInFiles(descriptions_.at({roleName, key.second}));
+  throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
+                                   + " does not exist for images of this dimension. Allowed: "
+                                   + (others.empty() ? "none" : others) + ".");
 }
 
 }

@@ -37,6 +37,8 @@ ImageHeader headerOf(const Given<Content>& given, const ReadingOptions& reading)
     return headerInMemory<2>(given.path, *in2D);
   if (const auto* const in3D = std::get_if<Content<3>>(&given.inMemory))
     return headerInMemory<3>(given.path, *in3D);
+  if (const auto* const in4D = std::get_if<Content<4>>(&given.inMemory))
+    return headerInMemory<4>(given.path, *in4D);
   return readImageHeader(given.path, reading);
 }
 

@@ -164,7 +164,9 @@ void readWeights(const GivenText& given, std::size_t count, std::vector<double>&
   const std::string text = given.isFile() ? readPlainText(given.path) : given.text,
                     allowed = "for each of the " + std::to_string(count)
                               + " points of -fp a number above 0, or the entries "
-                              + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
+                              + (D == 2   ? "xx xy yy"
+                                 : D == 3 ? "xx xy xz yy yz zz"
+                                          : "xx xy xz xt yy yz yt zz zt tt")
                               + " of the covariance of its error";
   TextWords all(given.path, text, allowed), words = all;
   std::size_t numbers = 0;
@@ -218,13 +220,15 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
 InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
 {
   requireImages(request);
-  bool isIn2D = false;
+  bool isIn2D = false, isIn4D = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)
       std::rethrow_exception(stage.failure);
     for (const std::string& warning : stage.warnings)
       log.warning(warning);
-    isIn2D = asksFor2D(*stage.map) || isIn2D;
+    const int dimension = dimensionIn(*stage.map);
+    isIn2D = isIn2D || dimension == 2;
+    isIn4D = isIn4D || dimension == 4;
   }
   InputHeaders headers{headersOf("-f", request.fixed, request.reading, log),
                        headersOf("-m", request.moving, request.reading, log),
@@ -249,11 +253,16 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
           log.note(header.notes.back());
       }
   const ImageHeader& first = headers.fixed.front();
-  if (first.dimension != 2 && first.dimension != 3)
-    throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension "
-                                     + std::to_string(first.dimension) + ": registration in "
-                                     + std::to_string(first.dimension)
-                                     + "D is not built. Allowed: 2D and 3D images. " + oneOfSeries);
+  if (first.dimension == 4 && isIn4D && request.inverseToo)
+    throw Error(ExitCode::usage, "--inverse-too: the images are of dimension 4, and there are inverses of "
+                                 "transforms in 2D and 3D alone. Allowed: a run without it.");
+  if (first.dimension != 2 && first.dimension != 3 && !(first.dimension == 4 && isIn4D))
+    throw Error(
+        ExitCode::usage,
+        "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension)
+            + ": registration in " + std::to_string(first.dimension)
+            + "D is not built. Allowed: 2D and 3D images. " + oneOfSeries
+            + (first.dimension == 4 ? " A whole series is registered with (FixedImageDimension 4)." : ""));
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
   for (std::size_t i = 0; i < std::min(headers.fixed.size(), headers.moving.size()); ++i)
@@ -429,6 +438,6 @@ CheckedImage<D> Inputs<D>::movingAsRead(bool usesDirectionCosines) const
   return read;
 }
 
-TESSERA_INSTANTIATE_CLASS(Inputs);
+TESSERA_INSTANTIATE_CLASS_TO_4(Inputs);
 
 }

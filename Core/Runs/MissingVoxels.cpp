@@ -157,6 +157,6 @@ PreparedVoxels<D> prepareVoxels(Context& context, const CheckedImage<D>& read, c
   return {image, nullptr, background};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(findConstantFilling<D>, prepareVoxels<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(findConstantFilling<D>, prepareVoxels<D>);
 
 }

@@ -288,6 +288,6 @@ void checkInputsStay(const InputFiles& inputs, const std::string& folder, const 
       failWrittenOver(naming.given, "its " + place.name, input.what);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(checkInputsStay<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkInputsStay<D>);
 
 }

@@ -408,6 +408,6 @@ const ChainPointer<D>& Run<D>::chain() const
   return body_->chain;
 }
 
-TESSERA_INSTANTIATE_CLASS(Run);
+TESSERA_INSTANTIATE_CLASS_TO_4(Run);
 
 }

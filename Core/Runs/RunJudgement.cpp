@@ -27,7 +27,7 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
                                        const ImageGeometry<D>& geometry)
 {
   std::vector<ImagePointer<D>> colours;
-  if (D == 3 || !given.isFile()) // a volume in colour is rare, and to look for one may read a folder of DICOM
+  if (D > 2 || !given.isFile()) // a volume in colour is rare, and to look for one may read a folder of DICOM
     return colours;
   const ImageHeader header = readImageHeader(given.path, request.reading);
   if ((header.meaning != PixelMeaning::rgb && header.meaning != PixelMeaning::rgba)
@@ -45,43 +45,46 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
 }
 
 /// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
-ShownTimes<2> timesThrough(const JudgedRun<3>& run, const TransformChain<3>* chain)
+template <int D>
+ShownTimes<D - 1> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
 {
-  const ImageGeometry<3>& series = run.inputs.fixed.front()->geometry;
+  const ImageGeometry<D>& series = run.inputs.fixed.front()->geometry;
   const auto interpolator =
-      hostInterpolator<3>(run.registry, knowncomponents::linearInterpolator, run.inputs.moving.front());
+      hostInterpolator<D>(run.registry, knowncomponents::linearInterpolator, run.inputs.moving.front());
   const auto values = std::make_shared<std::vector<float>>(series.voxelCount());
-  forEachVoxelBatch<3>(run.host, series, [&](std::size_t first, const PointBatch<3>& points) {
+  forEachVoxelBatch<D>(run.host, series, [&](std::size_t first, const PointBatch<D>& points) {
     Context host{Device{}, 1};
     std::array<std::uint8_t, batchCapacity> inside;
-    interpolator->evaluate(host, mappedPoints<3>(chain, points).list(), values->data() + first, nullptr,
+    interpolator->evaluate(host, mappedPoints<D>(chain, points).list(), values->data() + first, nullptr,
                            inside.data());
     for (std::size_t i = 0; i < points.count; ++i)
       if (!inside[i])
         (*values)[first + i] = 0;
   });
-  const std::size_t times = series.size[2], each = values->size() / times;
-  ShownTimes<2> shown{
-      sliceGeometry<3>(series),
+  const std::size_t times = series.size[D - 1], each = values->size() / times;
+  ShownTimes<D - 1> shown{
+      sliceGeometry<D>(series),
       [values, each](std::size_t time) { return std::span<const float>(*values).subspan(time * each, each); },
       {}};
   shown.change = changeOf(times, each, shown.valuesOf);
   return shown;
 }
 
+template <int D>
+using TimesOfSeries = std::vector<ShownTimes<D == 4 ? 3 : 2>>;
+
 /// Of a series before and after; empty: it is none.
 template <int D>
-std::vector<ShownTimes<2>> timesOf(const JudgedRun<D>& run)
+TimesOfSeries<D> timesOf(const JudgedRun<D>& run)
 {
-  if constexpr (D == 3)
+  if constexpr (D > 2)
     if (run.isSeries && run.chain)
       return {timesThrough(run, run.given), timesThrough(run, run.chain)};
   return {};
 }
 
 template <int D>
-RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels,
-                       const std::vector<ShownTimes<2>>& times)
+RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels, const TimesOfSeries<D>& times)
 {
   const StageInput<D>& inputs = run.inputs;
   const auto maskOf = [](const std::vector<MaskPointer<D>>& masks) {
@@ -181,7 +184,7 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
 {
   const RunRequest& request = run.request;
   RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
-  const std::vector<ShownTimes<2>> times = timesOf<D>(run);
+  const TimesOfSeries<D> times = timesOf<D>(run);
   if (!times.empty()) {
     quality.correlation = quality.correlationBefore = std::nullopt; // a series correlates with itself before
     quality.mutualInformation = std::nullopt;                       // and shows the same thing
@@ -216,10 +219,14 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   summary.quality = std::move(quality);
   if (!request.pictures)
     return;
-  const auto start = std::chrono::steady_clock::now();
-  summary.pictures = picturesOf<D>(run, labels, times);
-  log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
-           + decimals(secondsSince(start), 3) + " s.");
+  if constexpr (D == 4) {
+    log.note("--report: the page has no pictures, because the images are of dimension 4.");
+  } else {
+    const auto start = std::chrono::steady_clock::now();
+    summary.pictures = picturesOf<D>(run, labels, times);
+    log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
+             + decimals(secondsSince(start), 3) + " s.");
+  }
 }
 
 template <int D>
@@ -229,6 +236,7 @@ RunPictures picturesOfRun(const JudgedRun<D>& run)
                        timesOf<D>(run));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(checkLabels<D>, judgeResult<D>, picturesOfRun<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(picturesOfRun<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkLabels<D>, judgeResult<D>);
 
 }

@@ -359,6 +359,6 @@ DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage,
   return reservation;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(chooseStageDevices<D>, planRun<D>, planAsRead<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(chooseStageDevices<D>, planRun<D>, planAsRead<D>);
 
 }

@@ -303,7 +303,8 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
     origin.count = 1;
     quality.determinant = determinantsAt<D>(result, origin).front();
   }
-  quality.mutualInformation = mutualInformationOf<D>(context, inputs, mask, result, comparison);
+  if constexpr (D < 4)
+    quality.mutualInformation = mutualInformationOf<D>(context, inputs, mask, result, comparison);
   return quality;
 }
 
@@ -389,6 +390,6 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
   return quality;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(runQuality<D>, labelQuality<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(runQuality<D>, labelQuality<D>);
 
 }

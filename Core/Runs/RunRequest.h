@@ -22,7 +22,7 @@ namespace tessera {
 template <template <int> class Content>
 struct Given {
   std::string path; // of the file, or what messages call the content in memory; empty: it is not given
-  std::variant<std::monostate, Content<2>, Content<3>> inMemory = {};
+  std::variant<std::monostate, Content<2>, Content<3>, Content<4>> inMemory = {};
 
   bool isGiven() const { return !path.empty(); }
   bool isFile() const { return isGiven() && inMemory.index() == 0; }

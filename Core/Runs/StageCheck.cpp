@@ -304,6 +304,6 @@ void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain
   }
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(resultsToWrite<D>, checkItkFiles<D>, checkStage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resultsToWrite<D>, checkItkFiles<D>, checkStage<D>);
 
 }

@@ -52,6 +52,6 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   return result;
 }
 
-TESSERA_INSTANTIATE_CLASS(StageImage);
+TESSERA_INSTANTIATE_CLASS_TO_4(StageImage);
 
 }

@@ -180,14 +180,15 @@ void StageSettings::checkDimension(int fixedDimension, int movingDimension) cons
   checkSide(parameters_, rows::movingDimension, "moving", movingDimension);
 }
 
-bool asksFor2D(const ParameterMap& map)
+int dimensionIn(const ParameterMap& map)
 {
   const Parameters parameters(std::make_shared<ParameterMap>(map), "", 3, 1);
   for (const auto& row : {rows::fixedDimension, rows::movingDimension})
-    if (parameters.has(row.name) && parameters.get(row) > 3)
+    if (parameters.has(row.name) && parameters.get(row) > 4)
       parameters.fail(row.name, "registration in " + std::to_string(parameters.get(row)) + "D is not built",
-                      "Allowed: 2 or 3");
-  return parameters.has(rows::fixedDimension.name) && parameters.get(rows::fixedDimension) == 2;
+                      "Allowed: 2, 3, or 4 for 3D and time");
+  return parameters.has(rows::fixedDimension.name) ? static_cast<int>(parameters.get(rows::fixedDimension))
+                                                   : 0;
 }
 
 }

@@ -36,8 +36,8 @@ private:
   Parameters parameters_;
 };
 
-/// Whether a parameter text says that the fixed image is in 2D. Throws Error(usage) for a dimension other
-/// than 2 or 3.
-bool asksFor2D(const ParameterMap&);
+/// The dimension of the fixed image by a parameter text; 0: it does not say. Throws Error(usage) for one
+/// other than 2, 3 or 4.
+int dimensionIn(const ParameterMap&);
 
 }

@@ -72,8 +72,10 @@ std::optional<VolumeChange> volumeChange(const Context& context, const Registry&
     return {};
   const VoxelLattice<D> lattice = gridOfAbout<D>(wantedVoxels, fixed, mask);
   const ImageGeometry<D> geometry = geometryOf<D>(lattice);
-  const auto method = FieldMethods<D>(registry, chain, geometry, "auto", "the change of volume")
-                          .choose(context.device.kind, FieldQuantity::derivatives);
+  std::optional<FieldMethod<D>> method;
+  if constexpr (D < 4)
+    method = FieldMethods<D>(registry, chain, geometry, "auto", "the change of volume")
+                 .choose(context.device.kind, FieldQuantity::derivatives);
   Context where = method ? context : context.onCpu();
   Image<D> determinants = jacobianDeterminants<D>(where, chain, geometry, method);
   if (mask)
@@ -93,6 +95,6 @@ std::optional<VolumeChange> volumeChange(const Context& context, const Registry&
   return change;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(volumeChange<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(volumeChange<D>);
 
 }

@@ -333,7 +333,7 @@ int main(int argc, char** argv)
   add("files", options::value(&files));
   add("as", options::value<std::string>(), "what is compared");
   add("quantity", options::value<std::string>(), "its row in dox/Conformance.md");
-  for (const char* flag : {"2d", "oblique", "invert", "textured", "values-only"})
+  for (const char* flag : {"2d", "4d", "oblique", "invert", "textured", "values-only"})
     add(flag, "");
   for (const char* list :
        {"size",     "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",      "wave-length-mm", "noise",
@@ -348,6 +348,8 @@ int main(int argc, char** argv)
       options::command_line_parser(argc, argv).options(description).positional(places).style(style).run(),
       given);
   options::notify(given);
+  if (given.count("4d") && verb == "points-agree")
+    return pointsAgree<4>(given, files.at(0), files.at(1));
   return given.count("2d") ? run<2>(verb, files, given) : run<3>(verb, files, given);
 }
 

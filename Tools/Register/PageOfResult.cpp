@@ -91,6 +91,9 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
                             bool isSeries, const std::string& transform, Log& log)
 {
   const InputHeaders headers = readHeaders(request, log);
+  if (headers.dimension() == 4)
+    failToRead("--report-of: " + headers.fixed.front().path, "a series in 4D, of which there are no pictures",
+               "a result in 2D or 3D");
   return headers.dimension() == 2
              ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, isSeries, transform, log)
              : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, isSeries, transform, log);

@@ -118,14 +118,23 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
   recorder.summary = run.takeSummary();
 }
 
+/// Calls function<D>() for the dimension of the images.
+template <class Function>
+auto inDimension(int dimension, Function&& function)
+{
+  return dimension == 2   ? function.template operator()<2>()
+         : dimension == 3 ? function.template operator()<3>()
+                          : function.template operator()<4>();
+}
+
 }
 
 RunPlan planOf(const Registry& registry, const RunRequest& request, Log& log)
 {
   const StoredMachine machine;
   const InputHeaders headers = readHeaders(request, log);
-  return headers.dimension() == 2 ? Run<2>(registry, request, headers, log, machine).plan()
-                                  : Run<3>(registry, request, headers, log, machine).plan();
+  return inDimension(headers.dimension(),
+                     [&]<int D>() { return Run<D>(registry, request, headers, log, machine).plan(); });
 }
 
 void checkRegistration(const Registry& registry, const RunRequest& request, bool measuresTime, Log& log)
@@ -136,8 +145,9 @@ void checkRegistration(const Registry& registry, const RunRequest& request, bool
   if (measuresTime) {
     const StoredMachine machine;
     const InputHeaders headers = readHeaders(request, log);
-    log.info(headers.dimension() == 2 ? measuredTimeText<2>(registry, request, headers, plan, machine)
-                                      : measuredTimeText<3>(registry, request, headers, plan, machine));
+    log.info(inDimension(headers.dimension(), [&]<int D>() {
+      return measuredTimeText<D>(registry, request, headers, plan, machine);
+    }));
   }
   log.info("Checked " + std::to_string(plan.stages.size()) + " parameter file"
            + (plan.stages.size() == 1 ? "" : "s")
@@ -176,8 +186,8 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   try {
     checkWarpedImages(options.request);
     recorder.headers = readHeaders(options.request, files, log);
-    recorder.headers.dimension() == 2 ? execute<2>(registry, options, folder, files, recorder, log)
-                                      : execute<3>(registry, options, folder, files, recorder, log);
+    inDimension(recorder.headers.dimension(),
+                [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
     // Large inputs take longer than their registration. A signal does not wait for them.
     while (!recorder.hasDigests())
       Stop(stopAsked()).endIfAsked();

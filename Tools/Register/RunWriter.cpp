@@ -212,10 +212,11 @@ void RunWriter<D>::resultJudged(StageSummary& summary)
   summary.files = outputs_->files();
   if (stage.number + 1 < stage.count)
     return;
-  if (options_.request.inverseToo)
-    addFiles(summary, [&] {
-      return writeInverseResults<D>(registry_, options_.request, stage, folder_, chain_, log_);
-    });
+  if constexpr (D < 4)
+    if (options_.request.inverseToo)
+      addFiles(summary, [&] {
+        return writeInverseResults<D>(registry_, options_.request, stage, folder_, chain_, log_);
+      });
   if (!options_.request.warped.empty() || !options_.request.warpedLabels.empty())
     addFiles(summary,
              [&] { return writeWarpedImages<D>(registry_, options_.request, stage, initial_.path, log_); });
@@ -252,6 +253,6 @@ std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>
   return lines;
 }
 
-TESSERA_INSTANTIATE_CLASS(RunWriter);
+TESSERA_INSTANTIATE_CLASS_TO_4(RunWriter);
 
 }

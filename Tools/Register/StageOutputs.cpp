@@ -224,7 +224,7 @@ void StageOutputs<D>::writeSurface(std::size_t level, const OptimizationSurface&
   log_.info("The scanned optimization surface is saved as: " + files_.back());
 }
 
-TESSERA_INSTANTIATE_CLASS(StageOutputs);
-TESSERA_INSTANTIATE_FUNCTIONS(resamplingSections<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(StageOutputs);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resamplingSections<D>);
 
 }

@@ -81,6 +81,6 @@ std::vector<std::string> writeWarpedImages(const Registry& registry, const RunRe
   });
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(writeWarpedImages<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(writeWarpedImages<D>);
 
 }

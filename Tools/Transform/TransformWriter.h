@@ -41,7 +41,14 @@ public:
       record_.addOutputs({result.files.front()});
   }
 
-  void describe(Context& cpu, const TransformChain<D>& chain, const ImageGeometry<D>& lattice) override
+  void describe([[maybe_unused]] Context& cpu, [[maybe_unused]] const TransformChain<D>& chain,
+                [[maybe_unused]] const ImageGeometry<D>& lattice) override
+  {
+    if constexpr (D < 4)
+      writeDescription(cpu, chain, lattice);
+  }
+
+  void writeDescription(Context& cpu, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
   {
     const TransformDescription description = describeTransform<D>(cpu, registry_, chain, lattice);
     for (const std::string& line : description.lines)
@@ -68,7 +75,14 @@ public:
     writeVectorImage<D>(files_->pathOf(asked.stem), field, files_->settings.compress, request_.threads);
   }
 
-  void transformFound(Context& cpu, const TransformOutput<D>& output) override
+  void transformFound([[maybe_unused]] Context& cpu,
+                      [[maybe_unused]] const TransformOutput<D>& output) override
+  {
+    if constexpr (D < 4)
+      writeFound(cpu, output);
+  }
+
+  void writeFound(Context& cpu, const TransformOutput<D>& output)
   {
     const std::string what = request_.inverse ? "inverse" : "transform";
     log_.info("Writing the " + what + ", computed on the CPU ...");

@@ -65,8 +65,10 @@ int runTransform(const Registry& registry, TransformOptions options, const std::
   return record.recorded(log, [&] {
     if (options.bidsName)
       inputs.checkStay("--write", filesOfResult(options.bidsName->sidecar));
-    const ExitCode code = dimensionOf(request) == 2 ? execute<2>(registry, options, record, log)
-                                                    : execute<3>(registry, options, record, log);
+    const std::size_t dimension = dimensionOf(request);
+    const ExitCode code = dimension == 2   ? execute<2>(registry, options, record, log)
+                          : dimension == 3 ? execute<3>(registry, options, record, log)
+                                           : execute<4>(registry, options, record, log);
     log.setShowsTables(!isForPerson);
     log.info("");
     log.info("transformix has finished at " + currentTime() + ".");

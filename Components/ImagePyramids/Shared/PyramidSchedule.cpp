@@ -138,6 +138,6 @@ Vec<D> factorsAsVec(const Size<D>& factors)
   return schedule;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readSchedule<D>, readFactors<D>, factorsAsVec<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readSchedule<D>, readFactors<D>, factorsAsVec<D>);
 
 }

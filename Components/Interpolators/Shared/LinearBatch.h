@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Components/Interpolators/Shared/SplineOverTime.h"
 
 namespace tessera {
 
@@ -31,6 +31,17 @@ private:
   static void valuesAlone(const SplineImage<D>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
   static void withGradients(const SplineImage<D>&, const ListSamples<D>&, float* values,
                             float* const* gradients, std::uint8_t* inside);
+};
+
+template <class Real>
+class LinearBatch<4, Real> {
+public:
+  static void evaluate(const SplineImage<4>& image, const ListSamples<4>& points, float* values,
+                       float* const* gradients, std::uint8_t* inside)
+  {
+    evaluateOverTime(image, 1, points, values, gradients, inside);
+  }
+  static bool evaluateRow(const SplineImage<4>&, const IndexRow<4>&, float*, RowSpan&) { return false; }
 };
 
 }

@@ -135,6 +135,6 @@ void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToI
   }
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(evaluateNearest<D>, evaluateNearestRow<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(evaluateNearest<D>, evaluateNearestRow<D>);
 
 }

@@ -9,8 +9,11 @@ template <int D>
 void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>& points, float* values,
                     float* const* gradients, std::uint8_t* inside)
 {
+  if constexpr (D == 4)
+    return evaluateOverTime(image, order, points, values, gradients, inside);
   const auto run = [&]<int Order>() {
-    evaluateWith<D, Order, float, float>(image, points, values, gradients, inside);
+    if constexpr (D < 4)
+      evaluateWith<D, Order, float, float>(image, points, values, gradients, inside);
   };
   switch (order) {
   case 1:
@@ -29,6 +32,8 @@ void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>
 template void evaluateSpline(const SplineImage<2>&, int, const ListSamples<2>&, float*, float* const*,
                              std::uint8_t*);
 template void evaluateSpline(const SplineImage<3>&, int, const ListSamples<3>&, float*, float* const*,
+                             std::uint8_t*);
+template void evaluateSpline(const SplineImage<4>&, int, const ListSamples<4>&, float*, float* const*,
                              std::uint8_t*);
 
 }

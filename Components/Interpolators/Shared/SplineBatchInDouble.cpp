@@ -1,4 +1,4 @@
-#include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Components/Interpolators/Shared/SplineOverTime.h"
 
 #include "Components/Interpolators/Shared/SplineLoops.h"
 
@@ -28,19 +28,23 @@ template <int D>
 void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSamples<D>& points,
                     float* values, float* const* gradients, std::uint8_t* inside)
 {
-  withSplineOrder(order, [&]<int Order>() {
-    evaluateWith<D, Order, double, double>(image, points, values, gradients, inside);
-  });
+  if constexpr (D == 4)
+    evaluateOverTime(image, order, points, values, gradients, inside);
+  else
+    withSplineOrder(order, [&]<int Order>() {
+      evaluateWith<D, Order, double, double>(image, points, values, gradients, inside);
+    });
 }
 
 template <int D>
 bool evaluateSplineRow(const SplineImage<D, double>& image, int order, const IndexRow<D>& row, float* values,
                        RowSpan& inside)
 {
-  if (!insideOfRow<D>(row, image.size, inside))
+  if (D == 4 || !insideOfRow<D>(row, image.size, inside))
     return false;
   withSplineOrder(order, [&]<int Order>() {
-    SplineBatch<D, Order, double, double>::row(image, row, inside.begin, inside.end, values);
+    if constexpr (D < 4)
+      SplineBatch<D, Order, double, double>::row(image, row, inside.begin, inside.end, values);
   });
   return true;
 }
@@ -49,7 +53,10 @@ template void evaluateSpline(const SplineImage<2, double>&, int, const ListSampl
                              std::uint8_t*);
 template void evaluateSpline(const SplineImage<3, double>&, int, const ListSamples<3>&, float*, float* const*,
                              std::uint8_t*);
+template void evaluateSpline(const SplineImage<4, double>&, int, const ListSamples<4>&, float*, float* const*,
+                             std::uint8_t*);
 template bool evaluateSplineRow(const SplineImage<2, double>&, int, const IndexRow<2>&, float*, RowSpan&);
 template bool evaluateSplineRow(const SplineImage<3, double>&, int, const IndexRow<3>&, float*, RowSpan&);
+template bool evaluateSplineRow(const SplineImage<4, double>&, int, const IndexRow<4>&, float*, RowSpan&);
 
 }

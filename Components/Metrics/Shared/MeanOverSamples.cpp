@@ -92,6 +92,6 @@ MeanOverSamples<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<
   return sum;
 }
 
-TESSERA_INSTANTIATE_CLASS(MeanOverSamples);
+TESSERA_INSTANTIATE_CLASS_TO_4(MeanOverSamples);
 
 }

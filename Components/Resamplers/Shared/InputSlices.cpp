@@ -91,6 +91,6 @@ std::size_t InputSlices<D>::maxAskedBy(std::size_t count) const
       std::ceil(wide), static_cast<double>(std::min(minSlices, slices_)), static_cast<double>(slices_)));
 }
 
-TESSERA_INSTANTIATE_CLASS(InputSlices);
+TESSERA_INSTANTIATE_CLASS_TO_4(InputSlices);
 
 }

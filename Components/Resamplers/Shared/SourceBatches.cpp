@@ -78,6 +78,6 @@ void SourceBatches<D>::evaluate(Context& context, const ListSamples<D>& mapped, 
     values[i] = inside[i] ? values[i] : outsideValue_;
 }
 
-TESSERA_INSTANTIATE_CLASS(SourceBatches);
+TESSERA_INSTANTIATE_CLASS_TO_4(SourceBatches);
 
 }

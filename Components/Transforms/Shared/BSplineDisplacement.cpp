@@ -58,6 +58,12 @@ struct Supports {
   std::int32_t first[D][pieceSize];
   double weights[D][taps][pieceSize];
 
+  TESSERA_ALWAYS_INLINE double middleWeight(int m, std::size_t i) const
+  {
+    if constexpr (D == 4)
+      return weights[1][m % taps][i] * weights[2][m / taps][i];
+    return weights[1][m][i];
+  }
   TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin,
                                   std::size_t count)
   {
@@ -100,8 +106,8 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
       wx[k] = supports.weights[0][k][i];
     const Row<taps> weightsX = loadRow<taps>(wx);
     std::ptrdiff_t rowOffset = supports.first[0][i];
-    if constexpr (D == 3)
-      rowOffset += supports.first[1][i] * field.finder.stride[1];
+    for (int d = 1; d < D - 1; ++d)
+      rowOffset += supports.first[d][i] * field.finder.stride[d];
     std::ptrdiff_t slices[taps];
     for (int l = 0; l < taps; ++l) {
       const std::ptrdiff_t slice = supports.first[D - 1][i] + l;
@@ -115,10 +121,11 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
       for (int l = 0; l < taps; ++l) {
         const double* const row = component + slices[l];
         Row<taps> slice = loadRow<taps>(row);
-        if constexpr (D == 3) {
-          slice = slice * supports.weights[1][0][i];
+        if constexpr (D > 2) {
+          slice = slice * supports.middleWeight(0, i);
           for (int m = 1; m < middleTaps; ++m)
-            slice += loadRow<taps>(row + m * field.finder.stride[1]) * supports.weights[1][m][i];
+            slice += loadRow<taps>(row + Support<D, Order>::middleOffset(field.finder, m))
+                     * supports.middleWeight(m, i);
         }
         sum += slice * supports.weights[D - 1][l][i];
       }
@@ -142,7 +149,7 @@ struct WeighedLine {
   {
     first = firstStart;
     count = lastStart - firstStart + taps;
-    double wm[taps], wl[taps];
+    double wm[std::max(taps, middleTaps)], wl[taps];
     middleWeights<D, Order>(support, wm);
     bsplineWeights<Order, double>(support.distance[D - 1], wl);
     for (int c = 0; c < field.components; ++c) {
@@ -284,5 +291,8 @@ template class DisplaceBatch<2, 3>;
 template class DisplaceBatch<3, 1>;
 template class DisplaceBatch<3, 2>;
 template class DisplaceBatch<3, 3>;
+template class DisplaceBatch<4, 1>;
+template class DisplaceBatch<4, 2>;
+template class DisplaceBatch<4, 3>;
 
 }

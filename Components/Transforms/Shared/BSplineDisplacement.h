@@ -13,15 +13,6 @@ struct FieldView {
   int components;
 };
 
-/// Weights along the middle axis; in 2D there is none.
-template <int D, int Order>
-TESSERA_ALWAYS_INLINE void middleWeights(const Support<D, Order>& support, double* w)
-{
-  w[0] = 1;
-  if constexpr (D == 3)
-    bsplineWeights<Order, double>(support.distance[1], w);
-}
-
 /// Computes the displacements of batches of points.
 template <int D, int Order>
 class DisplaceBatch {

@@ -3,7 +3,9 @@
 #include "Components/Transforms/Shared/BSplineDisplacement.h"
 #include "Components/Transforms/Shared/Congruence.h"
 
+#include <algorithm>
 #include <type_traits>
+#include <variant>
 
 namespace tessera {
 namespace {
@@ -18,7 +20,7 @@ TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSam
     Support<D, Order> support;
     if (!findSupport<D, Order>(finder, samples, i, support))
       continue;
-    double wx[taps], wm[taps], wl[taps];
+    double wx[taps], wm[std::max(taps, middleTaps)], wl[taps];
     bsplineWeights<Order, double>(support.distance[0], wx);
     middleWeights<D, Order>(support, wm);
     bsplineWeights<Order, double>(support.distance[D - 1], wl);
@@ -51,21 +53,58 @@ struct AxisDerivatives {
 
 template <int D, int Order>
 struct SupportDerivatives {
-  AxisDerivatives<Order + 1> middle, last;
+  AxisDerivatives<Order + 1> middle, last; // along y in 4D, where z is beside them
+  std::conditional_t<D == 4, AxisDerivatives<Order + 1>, std::monostate> z;
   Row<Order + 1> x0{}, x1{}, x2{};
 
   SupportDerivatives() = default;
   TESSERA_ALWAYS_INLINE explicit SupportDerivatives(const Support<D, Order>& support)
       : last(support.distance[D - 1])
   {
-    if constexpr (D == 3)
+    if constexpr (D > 2)
       middle = AxisDerivatives<Order + 1>(support.distance[1]);
+    if constexpr (D == 4)
+      z = AxisDerivatives<Order + 1>(support.distance[2]);
     const AxisDerivatives<Order + 1> x(support.distance[0]);
     x0 = loadRow<Order + 1>(x.w0);
     x1 = loadRow<Order + 1>(x.w1);
     x2 = loadRow<Order + 1>(x.w2);
   }
 };
+
+/// Calls visit(offset, g, h) for each control point of a support in 4D, with the first and the second (upper
+/// triangle) derivatives of its weight with respect to the grid index.
+template <int Order, bool WithHessian, class Visit>
+TESSERA_ALWAYS_INLINE void forEachTap(const SupportFinder<4>& finder, const Support<4, Order>& support,
+                                      const SupportDerivatives<4, Order>& w, Visit&& visit)
+{
+  constexpr int taps = Order + 1;
+  for (int row = 0; row < taps * taps * taps; ++row) {
+    const int y = row % taps, z = row / taps % taps, t = row / (taps * taps);
+    const std::ptrdiff_t offset = support.row(finder, row % (taps * taps), t);
+    for (int x = 0; x < taps; ++x) {
+      const double ofAxis[4][3] = {{w.x0[x], w.x1[x], w.x2[x]},
+                                   {w.middle.w0[y], w.middle.w1[y], w.middle.w2[y]},
+                                   {w.z.w0[z], w.z.w1[z], w.z.w2[z]},
+                                   {w.last.w0[t], w.last.w1[t], w.last.w2[t]}};
+      double g[4], h[symmetricCount(4)] = {};
+      const auto product = [&ofAxis](const int(&order)[4]) {
+        return ofAxis[0][order[0]] * ofAxis[1][order[1]] * ofAxis[2][order[2]] * ofAxis[3][order[3]];
+      };
+      for (int a = 0, s = 0; a < 4; ++a) {
+        int order[4] = {};
+        order[a] = 1;
+        g[a] = product(order);
+        for (int b = a; WithHessian && b < 4; ++b, ++s) {
+          ++order[b];
+          h[s] = product(order);
+          --order[b];
+        }
+      }
+      visit(offset + x, g, h);
+    }
+  }
+}
 
 /// The first (g) and second (h, upper triangle) derivatives of one component with respect to the grid index.
 /// Rows along x are summed separately for each number of derivatives along the middle and last axes: s00,
@@ -75,6 +114,14 @@ TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, cons
                                             const SupportDerivatives<D, Order>& w, const double* component,
                                             double* g, double* h)
 {
+  if constexpr (D == 4)
+    return forEachTap<Order, WithHessian>(finder, support, w,
+                                          [&](std::ptrdiff_t offset, const double(&ofG)[4], const auto& ofH) {
+                                            for (int a = 0; a < 4; ++a)
+                                              g[a] += component[offset] * ofG[a];
+                                            for (int s = 0; WithHessian && s < symmetricCount(4); ++s)
+                                              h[s] += component[offset] * ofH[s];
+                                          });
   constexpr int taps = Order + 1;
   Row<taps> s00{}, s10{}, s01{}, s20{}, s11{}, s02{};
   for (int l = 0; l < taps; ++l) {
@@ -124,6 +171,14 @@ TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& find
                                                     const SupportDerivatives<D, Order>& w, const double* g,
                                                     const double* h, double* component)
 {
+  if constexpr (D == 4)
+    return forEachTap<Order, WithHessian>(finder, support, w,
+                                          [&](std::ptrdiff_t offset, const double(&ofG)[4], const auto& ofH) {
+                                            for (int a = 0; a < 4; ++a)
+                                              component[offset] += g[a] * ofG[a];
+                                            for (int s = 0; WithHessian && s < symmetricCount(4); ++s)
+                                              component[offset] += h[s] * ofH[s];
+                                          });
   constexpr int taps = Order + 1, last = D - 1;
   Row<taps> s00 = w.x1 * g[0], s01 = w.x0 * g[last], s10{}, s20{}, s11{}, s02{};
   if constexpr (D == 3)
@@ -293,6 +348,6 @@ void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const d
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(BSplineField);
+TESSERA_INSTANTIATE_CLASS_TO_4(BSplineField);
 
 }

@@ -124,6 +124,6 @@ BSplineGrid<D> readGrid(const Parameters& file)
   return grid;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(gridEntries<D>, readGrid<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(gridEntries<D>, readGrid<D>);
 
 }

@@ -51,12 +51,13 @@ SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder,
 }
 
 /// The stored part of M. For each control point k (row of M) and each slot (by how many slices l lies further
-/// along the last axis) there are the 2 order + 1 columns along x of 2 order + 1 rows along the middle axis
+/// along the last axis) there are the 2 order + 1 columns along x of 2 order + 1 rows along each middle axis
 /// (of one row in 2D).
 template <int D, int Order>
 struct Bands {
   static constexpr int taps = Order + 1, width = 2 * Order + 1;
-  static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
+  static constexpr int middleTaps = Support<D, Order>::middleTaps;
+  static constexpr int middleWidth = D == 2 ? 1 : D == 3 ? width : width * width;
   static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
 
   /// True for a short cyclic axis, where slices before and after coincide: each pair is stored as it comes.
@@ -90,18 +91,21 @@ template <int D, int Order>
 TESSERA_ALWAYS_INLINE std::size_t bandRow(int xOfK, int middleOfK, int middleOfL)
 {
   using B = Bands<D, Order>;
-  return static_cast<std::size_t>((middleOfL - middleOfK + B::middleTaps - 1) * B::width + (Order - xOfK));
+  int between = middleOfL - middleOfK + (D == 2 ? 0 : Order);
+  if constexpr (D == 4)
+    between = (middleOfL / B::taps - middleOfK / B::taps + Order) * B::width + middleOfL % B::taps
+              - middleOfK % B::taps + Order;
+  return static_cast<std::size_t>(between * B::width + (Order - xOfK));
 }
 
 template <int D, int Order>
 struct Weights {
-  double x[Order + 1], middle[Order + 1] = {1}, last[Order + 1];
+  double x[Order + 1], middle[std::max(Order + 1, Support<D, Order>::middleTaps)], last[Order + 1];
 
   TESSERA_ALWAYS_INLINE explicit Weights(const Support<D, Order>& support)
   {
     bsplineWeights<Order, double>(support.distance[0], x);
-    if constexpr (D == 3)
-      bsplineWeights<Order, double>(support.distance[1], middle);
+    middleWeights<D, Order>(support, middle);
     bsplineWeights<Order, double>(support.distance[D - 1], last);
   }
 };
@@ -235,24 +239,28 @@ SliceSums sumSlice(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, con
 {
   using B = Bands<D, Order>;
   const auto sizeX = static_cast<std::ptrdiff_t>(grid.points.size[0]);
-  const auto sizeM = D == 3 ? static_cast<std::ptrdiff_t>(grid.points.size[1]) : 1;
+  const auto sizeY = D == 2 ? 1 : static_cast<std::ptrdiff_t>(grid.points.size[1]);
+  const auto sizeM = D == 4 ? sizeY * static_cast<std::ptrdiff_t>(grid.points.size[2]) : sizeY;
   SliceSums sums;
   for (std::ptrdiff_t m = 0; m < sizeM; ++m)
     for (std::ptrdiff_t x = 0; x < sizeX; ++x) {
       const std::ptrdiff_t k = (slice * sizeM + m) * sizeX + x;
       const double* point = bands.values.data() + static_cast<std::size_t>(k) * bands.pointSize;
-      sums.trace += point[(B::middleTaps - 1) * B::width + Order] * group.inverse[k];
+      sums.trace += point[bandRow<D, Order>(0, 0, 0)] * group.inverse[k];
       double pointSquares = 0;
       for (std::size_t slot = 0; slot < bands.slots; ++slot) {
         std::ptrdiff_t sliceOfL = slice + static_cast<std::ptrdiff_t>(slot);
         if (sliceOfL >= bands.slices)
           sliceOfL -= bands.slices; // beyond the grid's end M is zero; it is only cyclic grids that wrap
         double slotSquares = 0;
-        for (std::ptrdiff_t dm = -(B::middleTaps - 1); dm < B::middleTaps; ++dm) {
-          if (m + dm < 0 || m + dm >= sizeM)
+        for (std::ptrdiff_t between = 0; between < B::middleWidth; ++between) {
+          const std::ptrdiff_t dy = D == 2 ? 0 : between % B::width - Order,
+                               dz = D == 4 ? between / B::width - Order : 0, y = m % sizeY + dy,
+                               ofL = m + dy + dz * sizeY;
+          if (y < 0 || y >= sizeY || ofL < 0 || ofL >= sizeM)
             continue;
-          const double* row = point + slot * B::slotSize + (dm + B::middleTaps - 1) * B::width + Order;
-          const double* inverse = group.inverse.data() + (sliceOfL * sizeM + m + dm) * sizeX + x;
+          const double* row = point + slot * B::slotSize + between * B::width + Order;
+          const double* inverse = group.inverse.data() + (sliceOfL * sizeM + ofL) * sizeX + x;
           for (std::ptrdiff_t dx = std::max<std::ptrdiff_t>(-Order, -x);
                dx <= std::min<std::ptrdiff_t>(Order, sizeX - 1 - x); ++dx)
             slotSquares += row[dx] * row[dx] * inverse[dx];
@@ -338,6 +346,6 @@ JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>&
                          : termsOf<D, 3>(context, grid, samples, scales);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(bsplineJacobianTerms<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(bsplineJacobianTerms<D>);
 
 }

@@ -8,7 +8,8 @@
 namespace tessera {
 
 // The (order + 1)^D control points in whose support a point lies, as rows along x. A row has an index along
-// the middle axis (y in 3D, none in 2D) and one along the last axis, and fills one vector register.
+// the middle axes (none in 2D, y in 3D, y and z in 4D) and one along the last axis, and fills one vector
+// register.
 
 template <int Taps>
 struct RowOf {
@@ -82,17 +83,23 @@ struct SupportFinder {
 template <int D, int Order>
 struct Support {
   static constexpr int taps = Order + 1;
-  static constexpr int middleTaps = D == 3 ? taps : 1;
+  static constexpr int middleTaps = D == 2 ? 1 : D == 3 ? taps : taps * taps; // y changes faster than z
 
   std::array<std::ptrdiff_t, D> start;
   std::array<double, D> distance;         // in control points; the argument of bsplineWeights
   std::ptrdiff_t rowOffset = 0;           // offset of the first row within a slice
   std::array<std::ptrdiff_t, taps> slice; // offsets along the last axis, wrapped if the grid is cyclic
 
+  static TESSERA_ALWAYS_INLINE std::ptrdiff_t middleOffset(const SupportFinder<D>& finder, int middle)
+  {
+    if constexpr (D == 4)
+      return middle % taps * finder.stride[1] + middle / taps * finder.stride[2];
+    return D == 3 ? middle * finder.stride[1] : 0;
+  }
   /// The offset of the row (middle, last) in an array over the control points.
   TESSERA_ALWAYS_INLINE std::ptrdiff_t row(const SupportFinder<D>& finder, int middle, int last) const
   {
-    return rowOffset + (D == 3 ? middle * finder.stride[1] : 0) + slice[last] * finder.stride[D - 1];
+    return rowOffset + middleOffset(finder, middle) + slice[last] * finder.stride[D - 1];
   }
 };
 
@@ -118,12 +125,29 @@ TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const dou
   }
   if (!inside)
     return false;
-  support.rowOffset = support.start[0] + (D == 3 ? support.start[1] * finder.stride[1] : 0);
+  support.rowOffset = support.start[0];
+  for (int d = 1; d < D - 1; ++d)
+    support.rowOffset += support.start[d] * finder.stride[d];
   for (int k = 0; k <= Order; ++k) {
     const std::ptrdiff_t slice = support.start[D - 1] + k;
     support.slice[k] = slice < finder.slices ? slice : slice - finder.slices;
   }
   return true;
+}
+
+/// Weights of the rows along the middle axes; in 2D there is one row.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void middleWeights(const Support<D, Order>& support, double* w)
+{
+  w[0] = 1;
+  if constexpr (D > 2)
+    bsplineWeights<Order, double>(support.distance[1], w);
+  if constexpr (D == 4) {
+    double z[Order + 1];
+    bsplineWeights<Order, double>(support.distance[2], z);
+    for (int m = Support<D, Order>::middleTaps - 1; m >= 0; --m)
+      w[m] = w[m % (Order + 1)] * z[m / (Order + 1)];
+  }
 }
 
 /// False if the support of the point is not fully inside the grid, or if the point is not a number.

@@ -37,9 +37,7 @@ protected:
   static std::vector<ParameterInfo> rowsOfSlices()
   {
     std::vector<ParameterInfo> rows = Sub<D - 1>::description().parameters;
-    std::erase_if(rows, [](const ParameterInfo& row) {
-      return isOfStart(row.name) || (D == 3 && row.name == "ComputeZYX");
-    });
+    std::erase_if(rows, [](const ParameterInfo& row) { return isOfStart(row.name); });
     for (ParameterInfo& row : rows)
       if (row.name == "CenterOfRotationPoint")
         row.meaning = "centre of rotation; default: the centre of the fixed image";

@@ -271,10 +271,14 @@ std::vector<double> StackTransform<D, Sub>::restore(const Context&, const Parame
                                      + std::to_string(sub_.parameterCount()) + " parameters");
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class StackTransform<3, AffineLogTransform>;
+template class StackTransform<4, AffineLogTransform>;
 template class StackTransform<3, BSplineTransform>;
+template class StackTransform<4, BSplineTransform>;
 template class StackTransform<3, EulerTransform>;
+template class StackTransform<4, EulerTransform>;
 template class StackTransform<3, TranslationTransform>;
+template class StackTransform<4, TranslationTransform>;
 
 }

@@ -56,6 +56,6 @@ ErrorStatistics errorStatistics(const std::vector<Vec<D>>& errorsMm)
   return s;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(errorStatistics<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(errorStatistics<D>);
 
 }

@@ -67,6 +67,25 @@ inline double determinant(const Matrix<3>& m)
          + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
+/// The matrix without one row and one column.
+template <int D>
+Matrix<D - 1> minorOf(const Matrix<D>& m, int row, int column)
+{
+  Matrix<D - 1> r;
+  for (int i = 0; i < D - 1; ++i)
+    for (int j = 0; j < D - 1; ++j)
+      r[i][j] = m[i + (i >= row)][j + (j >= column)];
+  return r;
+}
+
+inline double determinant(const Matrix<4>& m)
+{
+  double sum = 0;
+  for (int j = 0; j < 4; ++j)
+    sum += (j % 2 ? -1 : 1) * m[0][j] * determinant(minorOf<4>(m, 0, j));
+  return sum;
+}
+
 /// The matrix must not be singular.
 inline Matrix<2> inverse(const Matrix<2>& m)
 {
@@ -83,6 +102,16 @@ inline Matrix<3> inverse(const Matrix<3>& m)
       const int a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
       r[i][j] = (m[a][c] * m[b][d] - m[a][d] * m[b][c]) * f;
     }
+  return r;
+}
+
+inline Matrix<4> inverse(const Matrix<4>& m)
+{
+  const double f = 1 / determinant(m);
+  Matrix<4> r{};
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j)
+      r[i][j] = ((i + j) % 2 ? -f : f) * determinant(minorOf<4>(m, j, i));
   return r;
 }
 

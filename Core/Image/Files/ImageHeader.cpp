@@ -92,6 +92,6 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(headerOf<D>, geometryOf<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(headerOf<D>, geometryOf<D>);
 
 }

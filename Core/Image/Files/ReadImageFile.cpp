@@ -250,7 +250,7 @@ std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingO
   return {read.begin(), read.end()};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>,
-                              readVolumes<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>,
+                                   readVolumes<D>);
 
 }

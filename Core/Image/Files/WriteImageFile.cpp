@@ -125,7 +125,7 @@ void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry,
   writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
 }
 
-TESSERA_INSTANTIATE_CLASS(ImageFileSlabs);
-TESSERA_INSTANTIATE_FUNCTIONS(writeImage<D>, writeStoredImage<D>, writeVectorImage<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(ImageFileSlabs);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(writeImage<D>, writeStoredImage<D>, writeVectorImage<D>);
 
 }

@@ -227,6 +227,7 @@ ExponentialFilter splineFilter(int order)
   return filter;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(bsplineCoefficients<D>, bsplineCoefficientsInDouble<D>, bsplineDecompose<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(bsplineCoefficients<D>, bsplineCoefficientsInDouble<D>,
+                                   bsplineDecompose<D>);
 
 }

@@ -32,6 +32,6 @@ Vec<D> contentShiftMm(const ImageGeometry<D>& original, const std::vector<Filter
   return shiftMm;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(contentShiftMm<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(contentShiftMm<D>);
 
 }

@@ -104,7 +104,7 @@ double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterSte
   return takePeakDeviceMemory(count.context());
 }
 
-TESSERA_INSTANTIATE_CLASS(FilterStep);
-TESSERA_INSTANTIATE_FUNCTIONS(filteredImage<D>, filteredImageDeviceBytes<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(FilterStep);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(filteredImage<D>, filteredImageDeviceBytes<D>);
 
 }

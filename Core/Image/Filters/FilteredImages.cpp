@@ -39,6 +39,6 @@ void FilteredImages<D>::keepOnly(const std::vector<ImagePointer<D>>& originals)
   });
 }
 
-TESSERA_INSTANTIATE_CLASS(FilteredImages);
+TESSERA_INSTANTIATE_CLASS_TO_4(FilteredImages);
 
 }

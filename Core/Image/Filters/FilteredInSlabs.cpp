@@ -127,6 +127,6 @@ ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original,
   return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.releaseVoxels()});
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(filteredInSlabs<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(filteredInSlabs<D>);
 
 }

@@ -92,6 +92,6 @@ MaskPointer<D> intersectionOf(const MaskPointer<D>& grid, const MaskPointer<D>& 
   return std::make_shared<Mask<D>>(grid->geometry, std::move(voxels));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(intersectionOf<D>, erodeMask<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(intersectionOf<D>, erodeMask<D>);
 
 }

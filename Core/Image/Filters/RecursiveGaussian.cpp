@@ -177,6 +177,6 @@ Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>
   return result;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(smoothRecursively<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(smoothRecursively<D>);
 
 }

@@ -59,6 +59,6 @@ ImageGeometry<D> rescaledGeometry(const ImageGeometry<D>& geometry, const Size<D
   return rescaled;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(shrunkGrid<D>, rescaledGeometry<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(shrunkGrid<D>, rescaledGeometry<D>);
 
 }

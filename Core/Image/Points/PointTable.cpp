@@ -167,12 +167,12 @@ InputPoints<D> inDimension(const InputPoints<3>& all, const std::string& path)
                                                + " coordinates a point. Allowed: " + std::to_string(D) + ".");
   InputPoints<D> points{all.areIndices, {}, all.cells, all.coordinates, 0, all.inRas, all.names};
   for (const Vec<3>& point : all.values) {
-    std::copy_n(point.begin(), D, points.values.emplace_back().begin());
+    std::copy_n(point.begin(), std::min(D, 3), points.values.emplace_back().begin());
     points.flattened += D == 2 && point[2] != 0;
   }
   return points;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(inDimension<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(inDimension<D>);
 
 }

@@ -427,7 +427,7 @@ std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const InputPoin
   return text + input.cells;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readPoints<D>, pointsInMm<D>, outputPointsText<D>, outputPointsBinary<D>,
-                              outputPointsVtk<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readPoints<D>, pointsInMm<D>, outputPointsText<D>, outputPointsBinary<D>,
+                                   outputPointsVtk<D>);
 
 }

@@ -57,6 +57,6 @@ PointsOutside pointsOutside(const std::vector<Vec<D>>& pointsMm, const ImageGeom
   return result;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(pointsOutside<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(pointsOutside<D>);
 
 }

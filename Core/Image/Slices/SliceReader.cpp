@@ -275,6 +275,6 @@ void SliceReader<D>::finish(int threads)
   isWhole_ = true;
 }
 
-TESSERA_INSTANTIATE_CLASS(SliceReader);
+TESSERA_INSTANTIATE_CLASS_TO_4(SliceReader);
 
 }

@@ -91,6 +91,6 @@ void SliceWindow<D>::moveTo(std::size_t firstSlice, std::size_t sliceCount, int 
     finite_->firstVoxel = first_ * sliceVoxels_;
 }
 
-TESSERA_INSTANTIATE_CLASS(SliceWindow);
+TESSERA_INSTANTIATE_CLASS_TO_4(SliceWindow);
 
 }

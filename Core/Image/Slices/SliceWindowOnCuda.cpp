@@ -83,6 +83,6 @@ const float* SliceWindowOnCuda<D>::moveTo(const Context& context, std::size_t fi
                                         - first_ * sliceVoxels_ * sizeof(float));
 }
 
-TESSERA_INSTANTIATE_CLASS(SliceWindowOnCuda);
+TESSERA_INSTANTIATE_CLASS_TO_4(SliceWindowOnCuda);
 
 }

@@ -168,8 +168,8 @@ ImagesOnCuda<D> checkedOnCuda(const std::string& name, const Context& context,
   return checked;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(checkedOnCuda<D>);
-TESSERA_INSTANTIATE_CLASS(VoxelsToCuda);
-TESSERA_INSTANTIATE_CLASS(ImageToCuda);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkedOnCuda<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(VoxelsToCuda);
+TESSERA_INSTANTIATE_CLASS_TO_4(ImageToCuda);
 
 }

@@ -58,6 +58,6 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& read
   return image;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readLabelImage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readLabelImage<D>);
 
 }

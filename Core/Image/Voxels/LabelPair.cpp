@@ -106,6 +106,6 @@ LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, cons
   return pair;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readLabelPair<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readLabelPair<D>);
 
 }

@@ -112,6 +112,6 @@ Buffer<float> VolumeOnCuda<D>::releaseVoxels()
   return std::move(own_);
 }
 
-TESSERA_INSTANTIATE_CLASS(VolumeOnCuda);
+TESSERA_INSTANTIATE_CLASS_TO_4(VolumeOnCuda);
 
 }

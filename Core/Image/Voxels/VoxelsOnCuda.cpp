@@ -131,6 +131,7 @@ shareVoxelsOnCuda(const Context& context, const MaskPointer<D>& mask, Buffer<std
   template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<D>(const Context&, const MaskPointer<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
+TESSERA_INSTANTIATE(4)
 #undef TESSERA_INSTANTIATE
 
 }

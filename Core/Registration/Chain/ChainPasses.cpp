@@ -62,7 +62,7 @@ Context vectorContext(const Context& context, const Transform<D>& last)
   return context;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(whyNotOnCuda<D>, whyNotInOtherKernels<D>, passesOnCuda<D>, asLinearMap<D>,
-                              vectorContext<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyNotOnCuda<D>, whyNotInOtherKernels<D>, passesOnCuda<D>, asLinearMap<D>,
+                                   vectorContext<D>);
 
 }

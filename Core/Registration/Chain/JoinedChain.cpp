@@ -24,6 +24,6 @@ ChainPointer<D> joinedChain(ChainPointer<D> first, const ChainPointer<D>& second
   return std::make_shared<TransformChain<D>>(std::move(last));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(joinedChain<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(joinedChain<D>);
 
 }

@@ -41,6 +41,6 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
   return whole;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(asOneSpline<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(asOneSpline<D>);
 
 }

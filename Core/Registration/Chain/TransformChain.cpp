@@ -301,7 +301,7 @@ bool isLinearChain(const TransformChain<D>* chain)
   return true;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(mapInitial<D>, mapChain<D>, chainSpatialDerivatives<D>,
-                              pullBackChainSpatialDerivatives<D>, chainHasHessian<D>, isLinearChain<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(mapInitial<D>, mapChain<D>, chainSpatialDerivatives<D>,
+                                   pullBackChainSpatialDerivatives<D>, chainHasHessian<D>, isLinearChain<D>);
 
 }

@@ -232,6 +232,6 @@ std::vector<double> refineCoefficients(const Context& context, const BSplineGrid
   return refined;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(boxOfGrids<D>, gridOver<D>, refineCoefficients<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(boxOfGrids<D>, gridOver<D>, refineCoefficients<D>);
 
 }

@@ -37,6 +37,10 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
     : given_(std::move(given))
 {
   requireFieldInterpolator(registry, name, given_);
+  if (D == 4) {
+    whyByPoints_ = "no field interpolator is for images of dimension 4";
+    return;
+  }
   const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
   for (const std::string& known : knownNames(registry)) {
     known_.push_back(registry.create<FieldInterpolator<D>>(known, none, given_));
@@ -109,6 +113,6 @@ std::optional<FieldMethod<D>> FieldMethods<D>::choose(DeviceKind device, FieldQu
                                    + (able.empty() ? "the device \"cpu\"" : joined(able)) + ".");
 }
 
-TESSERA_INSTANTIATE_CLASS(FieldMethods);
+TESSERA_INSTANTIATE_CLASS_TO_4(FieldMethods);
 
 }

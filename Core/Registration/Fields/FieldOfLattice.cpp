@@ -52,7 +52,7 @@ const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
   });
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(geometryOf<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(geometryOf<D>);
 TESSERA_INSTANTIATE_CLASS(FieldOfLattice);
 
 }

@@ -58,6 +58,6 @@ void evaluateInSlabs(Context& context, const FieldInterpolator<D>& method, Field
   }
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(evaluateInSlabs<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(evaluateInSlabs<D>);
 
 }

@@ -46,16 +46,20 @@ template <int D>
 bool isInverseOnCuda(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
                      RootQuantity quantity, std::vector<float>& values)
 {
-  const InverseTransform<D>* inverse = context.onCuda() ? asInverse(chain) : nullptr;
-  if (!inverse)
+  if constexpr (D == 4) {
     return false;
-  const TransformChain<D>& inverted = inverse->inverted();
-  if (const std::string why = whyNotInOtherKernels(inverted); !why.empty())
-    throw Error(ExitCode::device,
-                "CUDA: an inverse: " + why + ": has no CUDA form. Allowed: the device \"cpu\".");
-  inverted.transform->cudaForm()->otherKernels()->fieldOfInverse(context, *inverse, lattice, quantity,
-                                                                 values);
-  return true;
+  } else {
+    const InverseTransform<D>* inverse = context.onCuda() ? asInverse(chain) : nullptr;
+    if (!inverse)
+      return false;
+    const TransformChain<D>& inverted = inverse->inverted();
+    if (const std::string why = whyNotInOtherKernels(inverted); !why.empty())
+      throw Error(ExitCode::device,
+                  "CUDA: an inverse: " + why + ": has no CUDA form. Allowed: the device \"cpu\".");
+    inverted.transform->cudaForm()->otherKernels()->fieldOfInverse(context, *inverse, lattice, quantity,
+                                                                   values);
+    return true;
+  }
 }
 
 /// Calls body(first, count, jacobian) for every batch of voxels; the layout of `jacobian` is that of
@@ -143,6 +147,6 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
   return image;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(displacementField<D>, jacobianDeterminants<D>, jacobianMatrices<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(displacementField<D>, jacobianDeterminants<D>, jacobianMatrices<D>);
 
 }

@@ -128,6 +128,6 @@ SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, 
 
 TESSERA_INSTANTIATE_CLASS(ValidSampleArrays);
 TESSERA_INSTANTIATE_CLASS(SampleGather);
-TESSERA_INSTANTIATE_FUNCTIONS(multiplyGradients<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(multiplyGradients<D>);
 
 }

@@ -11,12 +11,12 @@
 namespace tessera {
 namespace {
 
-/// out[i] = base + slope * (first + step * i) + plus[0] + plus[1], in this order
+/// out[i] = base + slope * (first + step * i) + plus[0] + plus[1] + plus[2], in this order
 TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first, double step,
-                                         const double (&plus)[2], std::size_t count, double* out)
+                                         const double (&plus)[3], std::size_t count, double* out)
 {
   for (std::size_t i = 0; i < count; ++i)
-    out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1];
+    out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1] + plus[2];
 }
 
 /// Consecutive positions within one row of a lattice: `count` positions from `index` along the first axis.
@@ -59,7 +59,7 @@ template <int D>
 void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segment, const PointsOut<D>& out)
 {
   for (int axis = 0; axis < D; ++axis) {
-    double plus[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
+    double plus[3] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
     for (int d = 1; d < D; ++d)
       plus[d - 1] = pointFromIndex.matrix[axis][d] * static_cast<double>(segment.index[d]);
     fillLine(pointFromIndex.offset[axis], pointFromIndex.matrix[axis][0],
@@ -351,8 +351,8 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(fillBatch<D>, allSamples<D>, writePoints<D>, contentBox<D>, boundingBox<D>,
-                              boxInBox<D>, regionOfLevel<D>, gridOfStep<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(fillBatch<D>, allSamples<D>, writePoints<D>, contentBox<D>, boundingBox<D>,
+                                   boxInBox<D>, regionOfLevel<D>, gridOfStep<D>);
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
   template ListSamples<D> asList<D>(const Samples<D>&);                                                      \
@@ -361,6 +361,7 @@ TESSERA_INSTANTIATE_FUNCTIONS(fillBatch<D>, allSamples<D>, writePoints<D>, conte
                                           const MaskPointer<D>&)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
+TESSERA_INSTANTIATE(4);
 #undef TESSERA_INSTANTIATE
 
 }

@@ -64,9 +64,12 @@ void SlicedSamples<D>::sort(const ListSamples<D>& samples, std::span<const std::
   }
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template void requireSeries(const ImageGeometry<3>&, const std::string&);
+template void requireSeries(const ImageGeometry<4>&, const std::string&);
 template ImageGeometry<2> sliceGeometry(const ImageGeometry<3>&);
+template ImageGeometry<3> sliceGeometry(const ImageGeometry<4>&);
 template class SlicedSamples<3>;
+template class SlicedSamples<4>;
 
 }

@@ -21,12 +21,12 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
     for (int d = 0; d < D; ++d) {
       double* mm = points.mm[d].data() + done;
       const double originMm = pointFromIndex.offset[d], stepMm = pointFromIndex.matrix[d][0];
-      double plusMm[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
+      double plusMm[3] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
       for (int e = 1; e < D; ++e)
         plusMm[e - 1] = pointFromIndex.matrix[d][e] * index[e];
       for (std::size_t i = 0; i < length; ++i)
         mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0]
-                + plusMm[1];
+                + plusMm[1] + plusMm[2];
     }
     done += length;
   }

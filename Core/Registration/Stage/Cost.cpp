@@ -363,6 +363,6 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
   return lengths;
 }
 
-TESSERA_INSTANTIATE_CLASS(Cost);
+TESSERA_INSTANTIATE_CLASS_TO_4(Cost);
 
 }

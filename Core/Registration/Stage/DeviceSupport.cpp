@@ -24,6 +24,6 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage, const ChainPointer<
   return why.empty() ? why : why + " has no CUDA form";
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(whyStageNotOnCuda<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyStageNotOnCuda<D>);
 
 }

@@ -97,6 +97,6 @@ std::string whyWorse(Cost<D>& cost, const TransformChain<D>& start, const Transf
                 atEnd, atStart, error);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(whyWorse<D>, whyDiverged<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyWorse<D>, whyDiverged<D>);
 
 }

@@ -288,5 +288,5 @@ void endLevel(const StageComponents<D>& components)
   components.optimizer->endLevel();
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(exactMetricStep<D>, prepareLevel<D>, prepareTerms<D>, endLevel<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(exactMetricStep<D>, prepareLevel<D>, prepareTerms<D>, endLevel<D>);
 }

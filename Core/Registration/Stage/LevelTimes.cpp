@@ -126,7 +126,7 @@ void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, Level
   summary.time = timeTable(times_);
 }
 
-TESSERA_INSTANTIATE_CLASS(LevelWatch);
-TESSERA_INSTANTIATE_FUNCTIONS(timeTable<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(LevelWatch);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(timeTable<D>);
 
 }

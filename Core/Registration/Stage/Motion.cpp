@@ -101,6 +101,6 @@ double diagonalMm(const ImageGeometry<D>& geometry)
   return std::sqrt(squared);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(isInside<D>, masksAsGiven<D>, motionBetween<D>, diagonalMm<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(isInside<D>, masksAsGiven<D>, motionBetween<D>, diagonalMm<D>);
 
 }

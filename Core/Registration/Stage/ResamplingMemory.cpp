@@ -37,6 +37,6 @@ DeviceMemory memoryOfResampling(const Resampler<D>& resampler, const TransformCh
   return memory;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(memoryOfResampling<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(memoryOfResampling<D>);
 
 }

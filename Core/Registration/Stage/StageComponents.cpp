@@ -344,6 +344,6 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   return made;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(createComponents<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(createComponents<D>);
 
 }

@@ -162,6 +162,6 @@ ChainPointer<D> chainAfter(const PreparedStage<D>& prepared, const StageInput<D>
       forEachLevel(prepared, input, [](const TransformChain<D>&, std::size_t) {}));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(planStage<D>, parameterCounts<D>, chainAfter<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(planStage<D>, parameterCounts<D>, chainAfter<D>);
 
 }

@@ -161,7 +161,7 @@ std::vector<ParameterInfo> imageTermParameters()
                       useMultiThreadingForMetrics, gradientSummation}});
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(gradientMatrix<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(gradientMatrix<D>);
 TESSERA_INSTANTIATE_CLASS(ImageTerm);
 
 }

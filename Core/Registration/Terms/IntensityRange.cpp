@@ -92,6 +92,6 @@ IntensityRange intensityRange(const Context& context, const Image<D>& image, con
   return {all.lowest, all.highest};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(intensityRange<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(intensityRange<D>);
 
 }

@@ -218,7 +218,7 @@ ItkTransform itkBSpline(const BSplineGrid<D>& grid, std::span<const double> coef
   return itk;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(itkBSpline<D>, itkAffine<D>, chainFromField<D>, parametersFromItk<D>,
-                              chainFromItk<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(itkBSpline<D>, itkAffine<D>, chainFromField<D>, parametersFromItk<D>,
+                                   chainFromItk<D>);
 
 }

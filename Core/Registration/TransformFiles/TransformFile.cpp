@@ -409,12 +409,12 @@ std::size_t readTransformDimension(const std::string& path, std::optional<std::s
     const bool isGiven = file.has(fixedDimension.name);
     if (!isGiven && !ofGrid)
       file.fail(fixedDimension.name, "not given",
-                "Allowed: 2 or 3, in a transform file such as TransformParameters.0.txt");
+                "Allowed: 2, 3 or 4, in a transform file such as TransformParameters.0.txt");
     return !isGiven ? *ofGrid : static_cast<std::size_t>(file.get(fixedDimension));
   });
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(contentWithoutSettings<D>, readTransformFile<D>, transformFromMaps<D>,
-                              chainFromMaps<D>, readTransformChain<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(contentWithoutSettings<D>, readTransformFile<D>, transformFromMaps<D>,
+                                   chainFromMaps<D>, readTransformChain<D>);
 
 }

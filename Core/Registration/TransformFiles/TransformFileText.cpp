@@ -214,6 +214,6 @@ std::vector<std::string> transformChainTexts(TransformFileSource<D> source,
   return texts;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(transformChainTexts<D>, transformFileText<D>, transformFileToml<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(transformChainTexts<D>, transformFileText<D>, transformFileToml<D>);
 
 }

@@ -215,6 +215,6 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
   return need;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(hostNeed<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(hostNeed<D>);
 
 }

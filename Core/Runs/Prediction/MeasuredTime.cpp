@@ -62,6 +62,6 @@ std::string measuredTimeText(const Registry& registry, RunRequest request, const
          + (plan.mayEndEarly ? " if no level ends early" : "") + "; levels take " + ofLevels + ".";
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(measuredTimeText<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(measuredTimeText<D>);
 
 }

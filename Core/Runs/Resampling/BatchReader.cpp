@@ -181,6 +181,6 @@ void BatchReader<D>::readAhead(BatchItem<D>& item) const
     attempt(item, item.readSeconds, [&] { readToDevice(item, maxDeviceBytes_ + longChunkBytes); });
 }
 
-TESSERA_INSTANTIATE_CLASS(BatchReader);
+TESSERA_INSTANTIATE_CLASS_TO_4(BatchReader);
 
 }

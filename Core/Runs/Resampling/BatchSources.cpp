@@ -73,7 +73,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const ImageTask& task, con
   types.resize(count, type);
 }
 
-TESSERA_INSTANTIATE_CLASS(BatchSources);
-TESSERA_INSTANTIATE_FUNCTIONS(failForDevice<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(BatchSources);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(failForDevice<D>);
 
 }

@@ -399,6 +399,6 @@ BatchResult resampleImages(const ImageBatch<D>& batch, std::vector<ImageTask>& t
   return BatchRun<D>(batch, tasks).run();
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(resampleImages<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resampleImages<D>);
 
 }

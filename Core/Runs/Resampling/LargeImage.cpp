@@ -135,6 +135,6 @@ LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage
                                 : LargeImageOnCpu<D>(batch, large).resample();
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(requireSlabs<D>, minResultBytes<D>, resampleLargeImage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(requireSlabs<D>, minResultBytes<D>, resampleLargeImage<D>);
 
 }

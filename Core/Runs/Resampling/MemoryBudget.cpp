@@ -59,6 +59,6 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
          * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(resampledBytes<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resampledBytes<D>);
 
 }

@@ -39,6 +39,7 @@ DeviceMemory memoryOnDevice(const Resampler<D>& resampler, const TransformChain<
                                           const SizeOnDevice<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
+TESSERA_INSTANTIATE(4)
 #undef TESSERA_INSTANTIATE
 
 }

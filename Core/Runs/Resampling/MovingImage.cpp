@@ -179,6 +179,6 @@ SliceReader<D> openInSlices(const ImageTask& task, double outside)
   return withContext(task.option, [&] { return SliceReader<D>(task.input.path, task.reading, as, outside); });
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readMovingImage<D>, warnOfFractions<D>, openInSlices<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readMovingImage<D>, warnOfFractions<D>, openInSlices<D>);
 
 }

@@ -83,6 +83,6 @@ std::unique_ptr<ResultStream> ResultFiles<D>::open(const ImageTask& task, Result
   return std::make_unique<FileStream<D>>(nameOf(task), task, std::move(image), settings.compress, threads);
 }
 
-TESSERA_INSTANTIATE_CLASS(ResultFiles);
+TESSERA_INSTANTIATE_CLASS_TO_4(ResultFiles);
 
 }

@@ -58,6 +58,6 @@ ResultOutside resultOutside(const std::vector<Vec<D>>& mappedMm, const ImageGeom
   return result;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(mappedVoxels<D>, resultOutside<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(mappedVoxels<D>, resultOutside<D>);
 
 }

@@ -86,6 +86,6 @@ void ResultWriter<D>::writeSlabs(std::span<const ResampleSource<D>> components, 
   }
 }
 
-TESSERA_INSTANTIATE_CLASS(ResultWriter);
+TESSERA_INSTANTIATE_CLASS_TO_4(ResultWriter);
 
 }

@@ -10,6 +10,11 @@ namespace tessera {
 /// the chain adds transforms, whose determinants do not multiply.
 template <int D>
 double linearDeterminant(const TransformChain<D>&);
+template <>
+inline double linearDeterminant<4>(const TransformChain<4>&)
+{
+  return 1; // no transform in 4D is linear
+}
 
 /// Determinants in order: what -jac and --describe-transform tell of them.
 struct DeterminantFigures : OrderStatistics {

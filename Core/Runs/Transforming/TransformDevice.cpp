@@ -84,9 +84,8 @@ std::string misfit(const DeviceTask<D>& task, const KnownImages<D>& known, const
   return "";
 }
 
-/// Why CUDA cannot do the work that is asked for; empty if it can.
 template <int D>
-std::string withoutCuda(const DeviceTask<D>& task)
+std::string whyNotByKernels(const DeviceTask<D>& task)
 {
   const TransformRequest& request = task.request;
   const InverseTransform<D>* inverse = asInverse(task.chain);
@@ -104,6 +103,16 @@ std::string withoutCuda(const DeviceTask<D>& task)
         !why.empty())
       return field.option + " has no CUDA form here: " + why;
   return "";
+}
+
+/// Why CUDA cannot do the work that is asked for; empty if it can.
+template <int D>
+std::string withoutCuda(const DeviceTask<D>& task)
+{
+  if constexpr (D == 4)
+    return "transforms of dimension 4 have no CUDA form";
+  else
+    return whyNotByKernels(task);
 }
 
 }
@@ -134,6 +143,6 @@ TransformDevice chooseTransformDevice(const DeviceTask<D>& task)
   return {choice, seconds.cuda};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(chooseTransformDevice<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(chooseTransformDevice<D>);
 
 }

@@ -231,9 +231,9 @@ std::size_t dimensionOf(const TransformRequest& request)
   };
   const GivenTransform& first = request.transforms.front();
   const std::size_t dimension = dimensionOf(first);
-  if (dimension != 2 && dimension != 3)
+  if (dimension < 2 || dimension > 4)
     throw Error(ExitCode::usage, "-tp: " + first.path + ": (FixedImageDimension " + std::to_string(dimension)
-                                     + "): transforms of this dimension are not built. Allowed: 2 or 3.");
+                                     + "): transforms of this dimension are not built. Allowed: 2, 3 or 4.");
   for (const GivenTransform& transform : std::span(request.transforms).subspan(1))
     if (const std::size_t other = dimensionOf(transform); other != dimension)
       throw Error(ExitCode::usage, "-tp " + transform.path + ": a transform in " + std::to_string(other)
@@ -290,6 +290,6 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
   return inputs;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readTransforms<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readTransforms<D>);
 
 }

@@ -148,6 +148,6 @@ void checkFormat(const TransformRequest& request, const ResultImageSettings& set
   }
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(resultsOf<D>, checkFormat<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resultsOf<D>, checkFormat<D>);
 
 }

@@ -50,6 +50,14 @@ void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>
                 + (count > most ? " and " + std::to_string(count - most) + " more" : "") + ".");
 }
 
+/// What there is for transforms in 2D and 3D alone; inverses and linear parts refuse others themselves.
+void refuseIn4D(const TransformRequest& request)
+{
+  if (!request.write.empty() || request.description)
+    throw Error(ExitCode::usage, std::string(request.description ? "--describe-transform" : "--write")
+                                     + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
+}
+
 }
 
 template <int D>
@@ -67,6 +75,8 @@ public:
                                                  parameters_.where("Resampler"))),
         methods_(fieldMethods()), tasks_(namedImages(request_, resampler_->resultImage()))
   {
+    if (D == 4)
+      refuseIn4D(request_);
     makeInterpolator(false); // throws now if there is none of its name
     const ResultImageSettings& settings = resampler_->resultImage();
     plan_.settings = settings;
@@ -74,8 +84,9 @@ public:
     checkFormat<D>(request_, settings, parameters_, grid());
     if (!request_.outputFolder.empty())
       warningOfRoom_ = requireDiskRoom("-out: " + request_.outputFolder, folderOf(request_), plan_.results);
-    if (!request_.write.empty())
-      checkOutput(output());
+    if constexpr (D < 4)
+      if (!request_.write.empty())
+        checkOutput(output());
     if (request_.nonlinear)
       linearDeterminant<D>(*chain_); // throws if there is none
   }
@@ -426,6 +437,6 @@ ExitCode TransformRun<D>::execute(TransformSink<D>& sink, Stop stop)
   return body_->execute(sink, stop);
 }
 
-TESSERA_INSTANTIATE_CLASS(TransformRun);
+TESSERA_INSTANTIATE_CLASS_TO_4(TransformRun);
 
 }

@@ -159,7 +159,8 @@ TermValue CorrelationTerm<D>::evaluateHere(Context& context, const SampleSet<D>&
                       {found.value, all.valid, all.asked});
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class CorrelationTerm<3>;
+template class CorrelationTerm<4>;
 
 }

@@ -109,6 +109,7 @@ void SeriesTerm<D>::checkImages(const ImageGeometry<D>& fixed, const ImageGeomet
                 metric
                     + "fixed and the moving image have other times: their origin or spacing along the last "
                       "axis differs. Allowed: one series as both images.");
+  gradientMatrix<D>(parameters_, moving); // throws if it has too few factors
   times_ = fixed.size[D - 1];
 }
 
@@ -198,7 +199,8 @@ TermValue SeriesTerm<D>::finish(Context& context, std::span<double> gradient, do
   return validSampleRule_.checked(level_.level, value);
 }
 
-// Series are images of two dimensions over time.
+// Series are images of two or three dimensions over time.
 template class SeriesTerm<3>;
+template class SeriesTerm<4>;
 
 }

@@ -44,6 +44,17 @@ protected:
   ~KernelForm() = default;
 };
 
+/// Kernels are for two and three dimensions.
+template <>
+class KernelForm<4> {
+public:
+  virtual TransformKind kind() const = 0;
+  virtual std::unique_ptr<HeldTransformOnCuda<4>> hold(const Context&, std::span<const double>) const = 0;
+
+protected:
+  ~KernelForm() = default;
+};
+
 /// The form of a transform that the kernels of this folder know, or null.
 template <int D>
 const KernelForm<D>* kernelFormOf(const Transform<D>& transform)

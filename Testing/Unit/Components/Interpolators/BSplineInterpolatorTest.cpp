@@ -79,6 +79,7 @@ TEST(BSplineInterpolatorTest, AgreesWithItkInValueAndGradientUpToHalfAVoxelBeyon
   for (int order = 2; order <= 5; ++order) {
     expectAsItk<3>({17, 11, 13}, order);
     expectAsItk<2>({31, 8}, order);
+    expectAsItk<4>({8, 7, 6, 9}, order);
   }
 }
 

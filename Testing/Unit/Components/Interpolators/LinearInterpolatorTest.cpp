@@ -70,6 +70,7 @@ TEST(LinearInterpolatorTest, AgreesWithItkWhenResampling)
   expectAsItk<3>({17, 11, 13});
   expectAsItk<3>({4, 1, 2});
   expectAsItk<2>({31, 8});
+  expectAsItk<4>({8, 7, 6, 5});
 }
 
 TEST(LinearInterpolatorTest, MatchesValuesAndSlopesComputedByHand)

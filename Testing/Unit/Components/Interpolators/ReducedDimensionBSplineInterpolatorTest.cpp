@@ -10,50 +10,48 @@ namespace {
 
 using namespace testing;
 
-Image<2> sliceOf(const Image<3>& series, std::size_t t)
+template <int D>
+Image<D - 1> sliceOf(const Image<D>& series, std::size_t t)
 {
-  const ImageGeometry<3>& g = series.geometry;
-  Image<2> slice{{{g.size[0], g.size[1]},
-                  {g.spacingMm[0], g.spacingMm[1]},
-                  {g.originMm[0], g.originMm[1]},
-                  {{{0.8, -0.6}, {0.6, 0.8}}}},
-                 {}};
+  Image<D - 1> slice{sliceGeometry<D>(series.geometry), {}};
   const auto first = series.voxels.begin() + static_cast<std::ptrdiff_t>(t * slice.geometry.voxelCount());
   slice.voxels.assign(first, first + static_cast<std::ptrdiff_t>(slice.geometry.voxelCount()));
   return slice;
 }
 
-/// Every point has the bits of BSplineInterpolator in its slice.
-void expectAnswersOfSlices(InterpolatorUse use, int order)
+/// Every point has the bits of BSplineInterpolator in its slice, of which there are 4.
+template <int D>
+void expectAnswersOfSlices(const Size<D>& size, InterpolatorUse use, int order)
 {
+  constexpr int time = D - 1;
   const bool matching = use == InterpolatorUse::matching;
   const std::string value = "BSplineInterpolationOrder " + std::to_string(order) + ")";
-  ReducedDimensionBSplineInterpolator<3> interpolator(
+  ReducedDimensionBSplineInterpolator<D> interpolator(
       parametersOf(matching ? "(" + value : "(FinalReducedDimension" + value), use);
-  BSplineInterpolator<2> ofSlice(parametersOf(matching ? "(" + value : "(Final" + value), use);
-  const Image<3> series = noiseImage<3>(seriesGeometry({13, 11, 4}), 3);
-  const auto found = interpolate<3>(interpolator, series, scatteredIndices<3>(series.geometry.size, 900, 7));
+  BSplineInterpolator<D - 1> ofSlice(parametersOf(matching ? "(" + value : "(Final" + value), use);
+  const Image<D> series = noiseImage<D>(geometryOfSeries<D>(size), 3);
+  const auto found = interpolate<D>(interpolator, series, scatteredIndices<D>(series.geometry.size, 900, 7));
   for (std::size_t t = 0; t < 4; ++t) {
-    std::vector<Vec<2>> indices;
+    std::vector<Vec<D - 1>> indices;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < found.index.size(); ++i)
-      if (std::floor(found.index[i][2] + 0.5) == static_cast<double>(t)) {
-        indices.push_back({found.index[i][0], found.index[i][1]});
+      if (std::floor(found.index[i][time] + 0.5) == static_cast<double>(t)) {
+        std::copy_n(found.index[i].begin(), time, indices.emplace_back().begin());
         places.push_back(i);
       }
-    const auto expected = interpolate<2>(ofSlice, sliceOf(series, t), indices);
+    const auto expected = interpolate<D - 1>(ofSlice, sliceOf<D>(series, t), indices);
     ASSERT_GT(places.size(), 50u);
     for (std::size_t k = 0; k < places.size(); ++k) {
       const std::size_t i = places[k];
       ASSERT_EQ(found.inside[i], expected.inside[k]);
       ASSERT_EQ(found.valuesAlone[i], expected.valuesAlone[k]);
-      for (int d = 0; d < 2 && order > 0; ++d)
+      for (int d = 0; d < time && order > 0; ++d)
         ASSERT_EQ(found.gradients[d][i], expected.gradients[d][k]);
-      ASSERT_EQ(found.gradients[2][i], 0);
+      ASSERT_EQ(found.gradients[time][i], 0);
     }
   }
   for (std::size_t i = 0; i < found.index.size(); ++i)
-    if (found.index[i][2] < -0.5 || found.index[i][2] >= 3.5) {
+    if (found.index[i][time] < -0.5 || found.index[i][time] >= 3.5) {
       ASSERT_EQ(found.inside[i], 0);
       ASSERT_EQ(found.valuesAlone[i], 0);
     }
@@ -64,7 +62,8 @@ TEST(ReducedDimensionBSplineInterpolatorTest, AnswersAsTheSplineOfTheNearestSlic
   for (const int order : {0, 1, 2, 3, 5})
     for (const InterpolatorUse use : {InterpolatorUse::matching, InterpolatorUse::resampling}) {
       SCOPED_TRACE(order);
-      expectAnswersOfSlices(use, order);
+      expectAnswersOfSlices<3>({13, 11, 4}, use, order);
+      expectAnswersOfSlices<4>({9, 8, 7, 4}, use, order);
     }
 }
 

@@ -94,31 +94,35 @@ TEST(CorrelationTermTest, PCAMetric2WeighsEigenvaluesByTheirRank)
               expected, 1e-12);
 }
 
-template <class Metric>
+template <int D, class Metric>
 void expectGradient(const std::string& text)
 {
   // Intensities are floats: their roundings of 1e-7 of the values over a step of 1e-3.
-  const SeriesScene scene;
-  const PointList<3> places = scene.points(700, 0.1);
+  const SeriesSceneOf<D> scene;
+  const std::size_t times = scene.series->geometry.size[D - 1];
+  const PointList<D> places = scene.points(700, 0.1);
   auto free = metricOfSeries<Metric>(scene, unconstrained + text),
        bound = metricOfSeries<Metric>(scene, text);
-  expectGradientMatchesFiniteDifferences<3>(free, places, scene.chain->parameters, 1e-3, 1e-4);
-  expectSameBitsForAnyThreadCount<3>(free, scene.points(4000), scene.chain->parameters);
-  const std::vector<double> gradient = gradientOf<3>(bound, places, scene.chain->parameters);
-  const std::size_t each = gradient.size() / 5;
+  expectGradientMatchesFiniteDifferences<D>(free, places, scene.chain->parameters, 1e-3, 1e-4);
+  expectSameBitsForAnyThreadCount<D>(free, scene.points(4000), scene.chain->parameters);
+  const std::vector<double> gradient = gradientOf<D>(bound, places, scene.chain->parameters);
+  const std::size_t each = gradient.size() / times;
   for (std::size_t k = 0; k < each; ++k) {
     double sum = 0;
-    for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t t = 0; t < times; ++t)
       sum += gradient[t * each + k];
-    ASSERT_LT(std::abs(sum) / 5, 1e-12 * checks::norm(gradient));
+    ASSERT_LT(std::abs(sum) / static_cast<double>(times), 1e-12 * checks::norm(gradient));
   }
 }
 
 TEST(CorrelationTermTest, GradientsMatchFiniteDifferencesAndTheConstraintTakesTheirMeanOff)
 {
-  expectGradient<PCAMetric<3>>("(NumEigenValues 2)\n");
-  expectGradient<PCAMetric2<3>>("");
-  expectGradient<SumOfPairwiseCorrelationCoefficientsMetric<3>>("");
+  expectGradient<3, PCAMetric<3>>("(NumEigenValues 2)\n");
+  expectGradient<4, PCAMetric<4>>("(NumEigenValues 2)\n");
+  expectGradient<3, PCAMetric2<3>>("");
+  expectGradient<4, PCAMetric2<4>>("");
+  expectGradient<3, SumOfPairwiseCorrelationCoefficientsMetric<3>>("");
+  expectGradient<4, SumOfPairwiseCorrelationCoefficientsMetric<4>>("");
 }
 
 TEST(CorrelationTermTest, RefusesAllEigenvaluesAndTimesOfOneIntensity)

@@ -27,13 +27,14 @@ double varianceOf(const std::vector<double>& row)
 }
 
 /// Returns the variance of the image as it is, in the mean over its places.
-double varianceOfImage(const Image<3>& series)
+template <int D>
+double varianceOfImage(const Image<D>& series)
 {
-  const std::size_t places = series.geometry.size[0] * series.geometry.size[1];
+  const std::size_t times = series.geometry.size[D - 1], places = series.geometry.voxelCount() / times;
   double sum = 0;
   for (std::size_t p = 0; p < places; ++p) {
     std::vector<double> row;
-    for (std::size_t t = 0; t < series.geometry.size[2]; ++t)
+    for (std::size_t t = 0; t < times; ++t)
       row.push_back(series.voxels[t * places + p]);
     sum += varianceOf(row) / static_cast<double>(places);
   }
@@ -106,6 +107,22 @@ TEST(VarianceOverLastDimensionMetricTest, GradientMatchesFiniteDifferences)
   auto after = metricOfSeries<Variance>(scene, unconstrained);
   expectGradientMatchesFiniteDifferences<3>(after, scene.points(700), scene.chain->parameters, step,
                                             tolerance);
+}
+
+TEST(VarianceOverLastDimensionMetricTest, InFourDimensionsItIsTheMeanVarianceOverTimeToo)
+{
+  const SeriesSceneOf<4> scene;
+  const PointList<4> places = scene.points(400);
+  auto metric = metricOfSeries<VarianceOverLastDimensionMetric<4>>(scene, unconstrained);
+  double expected = 0;
+  for (const std::vector<double>& row : valuesOverTime<4>(scene, places))
+    expected += varianceOf(row) / static_cast<double>(places.positions());
+
+  const TermValue found = metric.evaluate(host, places, scene.chain->parameters, {});
+
+  EXPECT_NEAR(found.value, expected / varianceOfImage<4>(*scene.series), 1e-9 * found.value);
+  expectGradientMatchesFiniteDifferences<4>(metric, places, scene.chain->parameters, 1e-3, 1e-4);
+  expectSameBitsForAnyThreadCount<4>(metric, places, scene.chain->parameters);
 }
 
 TEST(VarianceOverLastDimensionMetricTest, TheConstraintTakesTheMeanOverTimeOffTheGradient)

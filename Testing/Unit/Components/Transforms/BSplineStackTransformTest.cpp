@@ -89,6 +89,46 @@ TEST(BSplineStackTransformTest, DerivativesAgreeWithFiniteDifferencesAndAdjoints
                                    std::vector<double>(example.parameters.size(), 1.7), points);
 }
 
+TEST(BSplineStackTransformTest, InFourDimensionsEachTimeHasASplineOfVolumes)
+{
+  const auto series = std::make_shared<const Image<4>>(Image<4>{geometryOfSeries<4>({12, 11, 9, 3}), {}});
+  const auto volume = std::make_shared<const Image<3>>(Image<3>{sliceGeometry<4>(series->geometry), {}});
+  const Parameters grid = parametersOf("(FinalGridSpacingInPhysicalUnits 8)", 4, 1, "Transform0"),
+                   gridOfVolume = parametersOf("(FinalGridSpacingInPhysicalUnits 8)", 3, 1, "Transform0");
+  BSplineStackTransform<4> stack(grid);
+  BSplineTransform<3> ofVolume(gridOfVolume);
+  const std::size_t count =
+      stack.initialize(host, {series, series, nullptr, nullptr, nullptr, nullptr}).size();
+  ofVolume.initialize(host, {volume, volume, nullptr, nullptr, nullptr, nullptr});
+  ASSERT_EQ(count, 3 * ofVolume.parameterCount());
+  const std::vector<double> parameters = randomVector(count, 4);
+  const Points<4> points = randomPoints<4>(300, 9, {15, -20, -8, -2}, {40, 5, 6, 9});
+
+  const Points<4> found = mapped<4>(stack, parameters, points);
+
+  double moved = 0;
+  for (std::size_t i = 0; i < points.count(); ++i) {
+    const double time = std::clamp(std::round((points.mm[3][i] - 1.25) / 2.5), 0.0, 2.0);
+    Points<3> one(1), out(1);
+    for (int d = 0; d < 3; ++d)
+      one.mm[d][0] = points.mm[d][i];
+    ofVolume.map(host, one.list(),
+                 std::span(parameters).subspan(static_cast<std::size_t>(time) * count / 3, count / 3),
+                 out.out());
+    for (int d = 0; d < 3; ++d) {
+      ASSERT_EQ(found.mm[d][i], out.mm[d][0]);
+      moved += std::abs(found.mm[d][i] - points.mm[d][i]);
+    }
+    ASSERT_EQ(found.mm[3][i], points.mm[3][i]);
+  }
+  EXPECT_GT(moved, 50);
+  expectPullBackIsAdjointOfPushForward<4>(stack, parameters, points);
+  expectPushForwardMatchesFiniteDifferences<4>(stack, parameters, points, 1, 1e-12);
+  const Points<4> inner = randomPoints<4>(30, 9, {26, -12, -4, 3}, {32, -6, 2, 4.5}); // of one time
+  expectSpatialDerivativesMatchFiniteDifferences<4>(stack, parameters, inner, 1e-4, 1e-7, 1e-6);
+  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<4>(stack, parameters, inner, 1, 1e-11);
+}
+
 TEST(BSplineStackTransformTest, TheNextLevelRefinesTheTransformOfEachTime)
 {
   Example example;

@@ -35,6 +35,9 @@ std::string gridText(const Case& c, int dimension)
   if (dimension == 2) // turned by atan2(0.6, 0.8)
     return common + "(GridSize 7 " + slices
            + ")(GridSpacing 9 11)(GridOrigin -3 4)(GridDirection 0.8 0.6 -0.6 0.8)\n";
+  if (dimension == 4)
+    return common + "(GridSize 4 5 4 " + slices + ")(GridSpacing 9 11 13 10)(GridOrigin -3 4 1000 2)"
+           + "(GridDirection 0.8 0.6 0 0 -0.6 0.8 0 0 0 0 1 0 0 0 0 1)\n";
   return common + "(GridSize 6 5 " + slices + ")(GridSpacing 9 11 13)(GridOrigin -3 4 1000)"
          + "(GridDirection 0.8 0.6 0 -0.6 0.8 0 0 0 1)\n";
 }
@@ -47,7 +50,7 @@ struct Example {
 
   explicit Example(const Case& c)
   {
-    const std::size_t count = D * (D == 2 ? 7 * c.slices : 30 * c.slices);
+    const std::size_t count = D * c.slices * (D == 2 ? 7 : D == 3 ? 30 : 80);
     std::string text = gridText(c, D) + "(TransformParameters";
     for (const double value : randomVector(count, 11))
       text += " " + std::to_string(value);
@@ -138,7 +141,7 @@ template <int D>
 void expectMapIsTheDefinition(const Case& c)
 {
   const Example<D> example(c);
-  for (const std::size_t count : {1, 7, 300}) {
+  for (const std::size_t count : {1, 7, D == 4 ? 60 : 300}) {
     const Points<D> points = example.points(count, 1.5);
 
     const Points<D> mappedPoints = mapped<D>(example.transform, example.parameters, points);
@@ -172,6 +175,7 @@ TEST_P(BSplineTransformTest, MapIsTheSumOverAllControlPoints)
 {
   expectMapIsTheDefinition<2>(GetParam());
   expectMapIsTheDefinition<3>(GetParam());
+  expectMapIsTheDefinition<4>(GetParam());
 }
 
 template <int D>
@@ -195,13 +199,14 @@ TEST_P(BSplineTransformTest, DerivativesMatchFiniteDifferences)
 {
   expectDerivativesAgree<2>(GetParam());
   expectDerivativesAgree<3>(GetParam());
+  expectDerivativesAgree<4>(GetParam());
 }
 
 template <int D>
 void expectExactJacobianTerms(const Case& c)
 {
   const Example<D> example(c);
-  const Points<D> points = example.points(60, 0.7);
+  const Points<D> points = example.points(D == 4 ? 20 : 60, 0.7);
   const std::size_t parameterCount = example.transform.parameterCount(), controlPoints = parameterCount / D;
   std::vector<double> general = randomVector(parameterCount, 21, 0.5, 3), equal(parameterCount);
   for (std::size_t k = 0; k < parameterCount; ++k)
@@ -214,6 +219,7 @@ TEST_P(BSplineTransformTest, JacobianTermsAreExactForAnyScales)
 {
   expectExactJacobianTerms<2>(GetParam());
   expectExactJacobianTerms<3>(GetParam());
+  expectExactJacobianTerms<4>(GetParam());
 }
 
 TEST(BSplineTransform, OneCoefficientMovesItsControlPointByTwoThirdsAnAxis)
