@@ -11,8 +11,8 @@ void expectPointsOfVoxels()
   ImageGeometry<D> geometry;
   for (int d = 0; d < D; ++d) {
     geometry.size[d] = static_cast<std::size_t>(3 + d);
-    geometry.spacing[d] = 0.5 + d;
-    geometry.origin[d] = -7.0 * d;
+    geometry.spacingMm[d] = 0.5 + d;
+    geometry.originMm[d] = -7.0 * d;
     for (int e = 0; e < D; ++e)
       geometry.direction[d][e] = d == e ? 1 : 0.01 * (d - e);
   }
