@@ -91,9 +91,6 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
                             bool isSeries, const std::string& transform, Log& log)
 {
   const InputHeaders headers = readHeaders(request, log);
-  if (headers.dimension() == 4)
-    failToRead("--report-of: " + headers.fixed.front().path, "a series in 4D, of which there are no pictures",
-               "a result in 2D or 3D");
   return headers.dimension() == 2
              ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, isSeries, transform, log)
              : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
@@ -142,6 +139,9 @@ void writePageOfResult(const Registry& registry, const std::string& path, int th
 try {
   const std::string folder = path.ends_with('/') ? path : path + "/";
   const Json record = recordIn(folder);
+  if (recordAt(record, "/stages/0/parameters/FixedImageDimension/values/0") == "4")
+    failToRead("--report-of: " + path, "of a series in 4D, of which there are no pictures",
+               "a result in 2D or 3D");
   RunRequest request = requestOfRecord(record);
   request.threads = threads;
   const bool usesDirections =
