@@ -271,8 +271,8 @@ TEST_F(DicomFrames, OfADoseAreScaledAndLieAtTheirOffsets)
   EXPECT_TRUE(errorOf(doseAt("")).starts_with("its 3 frames do not say where they lie"));
   EXPECT_EQ(
       errorOf(images(dose, {100}, 32).set(0x3004000c, "DS", "0")),
-      "its Grid Frame Offset Vector is \"0\", which GDCM cannot read. Allowed: at least two numbers, or a "
-      "file without this element.");
+      "its Grid Frame Offset Vector is \"0\" for 1 frame(s), which GDCM cannot read. Allowed: a number for "
+      "each of at least two frames, or a file without this element.");
 }
 
 TEST_F(DicomFrames, OfNuclearMedicineAreInTheOrderOfTheirSliceVector)
