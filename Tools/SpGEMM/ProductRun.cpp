@@ -199,10 +199,10 @@ private:
     const bool isReordered = reordering_.numbering.has_value();
     report_ = describeProduct(context_, isReordered ? reordered_ : left(), isReordered ? reordered_ : right(),
                               last_);
-    const MatrixPattern a = isReordered ? reordered_ : turned(left(), options_.transposeA),
-                        b = isReordered ? reordered_ : turned(right(), options_.transposeB);
+    const CsrMatrix<V> a = turned(left(), options_.transposeA), b = turned(right(), options_.transposeB);
     if (report_.products <= mostCountedProducts && std::max(a.columns, b.columns) <= largestTiledColumns)
-      tiles_ = countProductTiles({{}, context_.threads}, a, b);
+      tiles_ = countProductTiles({{}, context_.threads}, isReordered ? reordered_ : a,
+                                 isReordered ? reordered_ : b);
     if (asked_.json)
       return printJson();
     log_.info("A: " + sizeText(left()) + ", density " + density(left()) + ".");
@@ -221,8 +221,7 @@ private:
               + " MiB), made in " + std::to_string(report_.ranges)
               + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
     if (asked_.mask.empty())
-      log_.info(predictedTimeText(turned(left(), options_.transposeA), turned(right(), options_.transposeB),
-                                  context_.threads));
+      log_.info(predictedTimeText(a, b, context_.threads));
     return 0;
   }
 
