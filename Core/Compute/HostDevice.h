@@ -43,7 +43,7 @@
   template class Name<2>;                                                                                    \
   template class Name<3>
 
-// The same for a class that series need, whose images may have three dimensions and time.
+// Series need such a class for four dimensions, too: three of space and time.
 #define TESSERA_INSTANTIATE_CLASS_TO_4(Name)                                                                 \
   TESSERA_INSTANTIATE_CLASS(Name);                                                                           \
   template class Name<4>
@@ -60,7 +60,7 @@
   template auto addressesOf<2>(std::integral_constant<int, number>);                                         \
   template auto addressesOf<3>(std::integral_constant<int, number>)
 
-// The same for functions that series need, whose images may have three dimensions and time.
+// Series need such functions for four dimensions, too: three of space and time.
 #define TESSERA_INSTANTIATE_FUNCTIONS_TO_4(...) TESSERA_INSTANTIATE_NUMBERED_TO_4(__COUNTER__, __VA_ARGS__)
 #define TESSERA_INSTANTIATE_NUMBERED_TO_4(number, ...)                                                       \
   TESSERA_INSTANTIATE_NUMBERED(number, __VA_ARGS__);                                                         \

@@ -73,7 +73,7 @@ ShownTimes<D - 1> timesThrough(const JudgedRun<D>& run, const TransformChain<D>*
 template <int D>
 using TimesOfSeries = std::vector<ShownTimes<D == 4 ? 3 : 2>>;
 
-/// Of a series before and after; empty: it is none.
+/// Returns the times of a series before and after its registration, and none for other images.
 template <int D>
 TimesOfSeries<D> timesOf(const JudgedRun<D>& run)
 {

@@ -46,7 +46,8 @@ struct RunQuality {
   };
   std::optional<Labels> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
 
-  /// Of a series that was registered to itself; see SeriesChange. NaN: the series has no such figure.
+  /// SeriesChange says what these figures of a series are that was registered to itself. NaN stands for a
+  /// figure that the series does not have.
   struct OverTime {
     double deviationPercentBefore = 0, deviationPercent = 0, dvarsPercentBefore = 0, dvarsPercent = 0;
   };

@@ -29,7 +29,8 @@ using Items = gdcm::SmartPointer<gdcm::SequenceOfItems>;
 const Tag planePosition(0x0020, 0x9113), position(0x0020, 0x0032), pixelMeasures(0x0028, 0x9110),
     spacingBetweenSlices(0x0018, 0x0088), frameOffsets(0x3004, 0x000c);
 
-/// What tells volumes apart, by its tags in the functional groups of a frame and in a file.
+/// Each of these tells volumes apart. Its tags are those of a sequence and a value in the functional groups
+/// of a frame, and of the value in a file.
 const std::tuple<const char*, Tag, Tag, Tag> sliceKinds[] = {
     {"echo times", Tag(0x0018, 0x9114), Tag(0x0018, 0x9082), Tag(0x0018, 0x0081)},
     {"b-values", Tag(0x0018, 0x9117), Tag(0x0018, 0x9087), Tag(0x0018, 0x9087)},

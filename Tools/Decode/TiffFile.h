@@ -14,7 +14,7 @@ struct tiff; // of libtiff
 
 namespace tessera {
 
-/// What a directory of a TIFF file says of its picture (TIFF 6.0).
+/// The description of a picture in a directory of a TIFF file (TIFF 6.0).
 struct TiffPicture {
   std::uint64_t place = 0; // of the directory in the file
   std::uint32_t width = 0, height = 0, subfile = 0;

@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Of the parts of pages that are about times, within an element of the class "times".
+/// The style sheet for the parts of pages that are about times. They stand in an element of the class
+/// "times".
 extern const char* const styleOverTime;
 
 struct CurveOverTime {

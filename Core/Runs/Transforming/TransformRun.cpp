@@ -50,12 +50,14 @@ void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>
                 + (count > most ? " and " + std::to_string(count - most) + " more" : "") + ".");
 }
 
-/// What there is for transforms in 2D and 3D alone; inverses and linear parts refuse others themselves.
+/// Throws if a text or a description of a transform in 4D is asked for. Inverses and linear parts refuse it
+/// themselves.
 void refuseIn4D(const TransformRequest& request)
 {
   if (!request.write.empty() || request.description)
-    throw Error(ExitCode::usage, std::string(request.description ? "--describe-transform" : "--write")
-                                     + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
+    throw Error(ExitCode::usage,
+                std::string(request.description ? "--describe-transform" : "--write")
+                    + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
 }
 
 }
