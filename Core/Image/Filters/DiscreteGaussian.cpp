@@ -165,6 +165,6 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   return result;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(applyTaps<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(applyTaps<D>);
 
 }

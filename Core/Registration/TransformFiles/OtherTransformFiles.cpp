@@ -158,6 +158,6 @@ std::size_t dimensionOfOtherTransforms(const std::string& path)
   return dimension;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readOtherTransforms<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readOtherTransforms<D>);
 
 }
