@@ -136,9 +136,6 @@ void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field
   });
 }
 
-template void separableDisplacementsOnCuda<2>(Context&, const AlignedField<2>&, const float*,
-                                              const FieldTarget&);
-template void separableDisplacementsOnCuda<3>(Context&, const AlignedField<3>&, const float*,
-                                              const FieldTarget&);
+TESSERA_INSTANTIATE_FUNCTIONS(separableDisplacementsOnCuda<D>);
 
 }

@@ -179,11 +179,6 @@ void separableJacobianDeterminantsOnCuda(Context& context, const AlignedField<D>
   launchByOrder<JacobianDeterminant, D>(context, field, coefficients, target, 1);
 }
 
-template void separableJacobiansOnCuda<2>(Context&, const AlignedField<2>&, const float*, const FieldTarget&);
-template void separableJacobiansOnCuda<3>(Context&, const AlignedField<3>&, const float*, const FieldTarget&);
-template void separableJacobianDeterminantsOnCuda<2>(Context&, const AlignedField<2>&, const float*,
-                                                     const FieldTarget&);
-template void separableJacobianDeterminantsOnCuda<3>(Context&, const AlignedField<3>&, const float*,
-                                                     const FieldTarget&);
+TESSERA_INSTANTIATE_FUNCTIONS(separableJacobiansOnCuda<D>, separableJacobianDeterminantsOnCuda<D>);
 
 }

@@ -71,12 +71,6 @@ void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points, const Par
   checkLaunch("distances of mapped points");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void distancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const PartnersOnCuda<D>&,              \
-                                   const ChainOnCuda<D>&, const MaskOnCuda<D>&,                              \
-                                   const std::array<float*, D>&, double*, DistanceSums<D>*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(distancesOnCuda<D>);
 
 }

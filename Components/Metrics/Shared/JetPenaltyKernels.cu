@@ -351,15 +351,6 @@ void pullBackJetsOnCuda(Context& context, JetFormula formula, const SampleChunk&
                     {overwrites, isLast ? result->valid() : nullptr}, sums, gradient);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void jetPenaltyOnCuda<D>(Context&, JetFormula, const JetSettings<D>&, const SamplesOnCuda<D>&,    \
-                                    const SampleChunk&, const ChainOnCuda<D>&, const MaskOnCuda<D>&,         \
-                                    JetGradient, double*, double*, JetSums<D>*);                             \
-  template void pullBackJetsOnCuda<D>(Context&, JetFormula, const SampleChunk&, const ChainOnCuda<D>&,       \
-                                      const double*, const JetSums<D>*, bool, bool, unsigned long long*,     \
-                                      double*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(jetPenaltyOnCuda<D>, pullBackJetsOnCuda<D>);
 
 }

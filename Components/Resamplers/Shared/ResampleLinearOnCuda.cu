@@ -51,7 +51,6 @@ void resampleLinearly(Context& context, const LatticeToResample<D>& r, const Ind
   checkLaunch("resampling by a linear map");
 }
 
-template void resampleLinearly<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const RunShape&);
-template void resampleLinearly<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const RunShape&);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleLinearly<D>);
 
 }

@@ -279,9 +279,6 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
   checkLaunch("resampling by a B-spline");
 }
 
-template void resampleBySpline<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&,
-                                  const SplineToResample<2>&, const RunShape&);
-template void resampleBySpline<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&,
-                                  const SplineToResample<3>&, const RunShape&);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleBySpline<D>);
 
 }

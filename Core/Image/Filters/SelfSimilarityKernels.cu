@@ -103,13 +103,6 @@ void writeNumbers(Context& context, const float* differences, std::size_t count,
   checkLaunch("self-similarities");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void squaredDifferences<D>(Context&, const float*, const std::array<int, D>&,                     \
-                                      const NeighbourPair<D>&, float*);                                      \
-  template void sumVariances<D>(Context&, const float*, std::size_t, double*, MeanVariance*);                \
-  template void writeNumbers<D>(Context&, const float*, std::size_t, const MeanVariance*, std::uint8_t*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(squaredDifferences<D>, sumVariances<D>, writeNumbers<D>);
 
 }

@@ -196,11 +196,6 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field,
   }
 }
 
-template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&,
-                                            const std::array<const float*, 2>&, const float*,
-                                            GradientSummation, double*, GradientBefore);
-template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&,
-                                            const std::array<const float*, 3>&, const float*,
-                                            GradientSummation, double*, GradientBefore);
+TESSERA_INSTANTIATE_FUNCTIONS(pullBackAlignedFieldOnCuda<D>);
 
 }

@@ -56,11 +56,6 @@ void interpolateOnCuda(Context& context, const InterpolatorOnCuda<D>& image,
   });
 }
 
-template void interpolateOnCuda<2>(Context&, const InterpolatorOnCuda<2>&,
-                                   const std::array<const double*, 2>&, std::size_t, float*,
-                                   const std::array<float*, 2>&, std::uint8_t*);
-template void interpolateOnCuda<3>(Context&, const InterpolatorOnCuda<3>&,
-                                   const std::array<const double*, 3>&, std::size_t, float*,
-                                   const std::array<float*, 3>&, std::uint8_t*);
+TESSERA_INSTANTIATE_FUNCTIONS(interpolateOnCuda<D>);
 
 }

@@ -26,9 +26,6 @@ void maskLatticeOnCuda(const Context& context, const SamplesOnCuda<D>& samples, 
   checkLaunch("mask of a lattice");
 }
 
-template void maskLatticeOnCuda<2>(const Context&, const SamplesOnCuda<2>&, const MaskOnCuda<2>&,
-                                   std::uint8_t*);
-template void maskLatticeOnCuda<3>(const Context&, const SamplesOnCuda<3>&, const MaskOnCuda<3>&,
-                                   std::uint8_t*);
+TESSERA_INSTANTIATE_FUNCTIONS(maskLatticeOnCuda<D>);
 
 }

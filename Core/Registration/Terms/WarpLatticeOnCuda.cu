@@ -330,12 +330,6 @@ void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const 
     launch<D, false>(context, w);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&,                 \
-                                     const std::array<const float*, D>&, const MovingOnCuda<D>&,             \
-                                     const GatherTarget<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(warpLatticeOnCuda<D>);
 
 }

@@ -337,13 +337,7 @@ void meanFoldingGradientOnCuda(Context& context, std::size_t count, const JetSum
   checkLaunch("mean of the folding penalty's gradient");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void jacobiansBeforeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, float*);  \
-  template void foldingOfSlicesOnCuda<D>(Context&, const FoldingLatticeOnDevice<D>&, const FoldingChunk<D>&, \
-                                         double*, double*, JetSums<D>*);                                     \
-  template void meanFoldingGradientOnCuda<D>(Context&, std::size_t, const JetSums<D>*, double*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(jacobiansBeforeOnCuda<D>, foldingOfSlicesOnCuda<D>,
+                              meanFoldingGradientOnCuda<D>);
 
 }

@@ -209,14 +209,6 @@ void pullBackRigidityOnCuda(Context& context, const RigidityGrid<D>& grid,
   checkLaunch("gradient of the rigidity penalty");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void sumRigidityOnCuda<D>(Context&, const RigidityGrid<D>&, const RigidityOfPoints<D>&,           \
-                                     const TransformOnCuda<D>&, double*, double*, RigidityResult*);          \
-  template void pullBackRigidityOnCuda<D>(Context&, const RigidityGrid<D>&,                                  \
-                                          const std::array<double, rigidity::conditions>&, const double*,    \
-                                          double*, RigidityResult*, double*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(sumRigidityOnCuda<D>, pullBackRigidityOnCuda<D>);
 
 }

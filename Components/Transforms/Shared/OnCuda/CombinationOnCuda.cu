@@ -147,15 +147,6 @@ void combinationGradientOnCuda(Context& context, const CombinationOnCuda<D>& cha
   checkLaunch("gradient of a combination");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void mapCombinationOnCuda<D>(Context&, const SamplesOnCuda<D>&, const CombinationOnCuda<D>&,      \
-                                        const CombinationTarget<D>&);                                        \
-  template void sumCombinationOnCuda<D>(Context&, const CombinationOnCuda<D>&, std::size_t, const double*,   \
-                                        const double*, double*, double*, bool);                              \
-  template void combinationGradientOnCuda<D>(Context&, const CombinationOnCuda<D>&, const double*, double*,  \
-                                             const GradientUpdate&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(mapCombinationOnCuda<D>, sumCombinationOnCuda<D>, combinationGradientOnCuda<D>);
 
 }

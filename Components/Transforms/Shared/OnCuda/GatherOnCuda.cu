@@ -118,13 +118,6 @@ void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, c
   checkLaunch("displacements of a chain");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void gatherOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                    \
-                                const MovingOnCuda<D>&, const GatherTarget<D>&);                             \
-  template void addDisplacementsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,          \
-                                          const std::array<float*, D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(gatherOnCuda<D>, addDisplacementsOnCuda<D>);
 
 }

@@ -377,16 +377,7 @@ void writeRootsOnCuda(Context& context, const RootsToFind<D>& r, RootQuantity qu
   checkLaunch("values of roots");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void findRootsOnCuda<D>(Context&, const RootsToFind<D>&);                                         \
-  template void findRootsBySplineOnCuda<D>(Context&, const RootsToFind<D>&, const SplineMap<D>&);            \
-  template void findSecondRootsOnCuda<D>(Context&, const RootsToFind<D>&, const CellsOfImages<D>&,           \
-                                         std::size_t);                                                       \
-  template void mapLatticeOnCuda<D>(Context&, const LatticeToMap<D>&, Vec<D>*, unsigned long long*);         \
-  template void boxBlocksOnCuda<D>(Context&, const CellsOfImages<D>&, PointBox<D>*);                         \
-  template void writeRootsOnCuda<D>(Context&, const RootsToFind<D>&, RootQuantity, float*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(findRootsOnCuda<D>, findRootsBySplineOnCuda<D>, findSecondRootsOnCuda<D>,
+                              mapLatticeOnCuda<D>, boxBlocksOnCuda<D>, writeRootsOnCuda<D>);
 
 }

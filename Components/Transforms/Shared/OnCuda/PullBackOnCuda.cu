@@ -268,18 +268,6 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   addFixedPointSums(stream, parameters, bound, update, sums, gradient);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                   \
-                                 const std::array<const float*, D>&, const float*, double*,                  \
-                                 CovectorMoments<D>*);                                                       \
-  template void covectorsOnCuda<D>(Context&, const SamplesOnCuda<D>&, std::size_t, std::size_t,              \
-                                   const ChainOnCuda<D>&, const std::array<const float*, D>&, const float*,  \
-                                   double*, double*);                                                        \
-  template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,           \
-                                         const std::array<const float*, D>&, const float*,                   \
-                                         unsigned long long*, unsigned*, double*, const GradientUpdate&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(momentsOnCuda<D>, covectorsOnCuda<D>, pullBackBSplineOnCuda<D>);
 
 }

@@ -273,17 +273,7 @@ void splineGradientOnCuda(Context& context, const TransformOnCuda<D>& spline, co
   checkLaunch("gradient of a spline");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void splineVectorsOnCuda<D>(const Context&, const TransformOnCuda<D>&, const double*, double*);   \
-  template void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, \
-                                            const double*, double*, double*, bool);                          \
-  template void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t,      \
-                                                      const double*, const double*, bool, bool, double*,     \
-                                                      double*, bool);                                        \
-  template void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*,         \
-                                        const GradientUpdate&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(splineVectorsOnCuda<D>, sumSplineCovectorsOnCuda<D>,
+                              sumSplineDerivativeCovectorsOnCuda<D>, splineGradientOnCuda<D>);
 
 }

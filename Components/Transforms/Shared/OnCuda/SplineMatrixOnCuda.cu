@@ -123,9 +123,6 @@ void copyDiagonalOnCuda(const Context& context, const double* matrix, std::size_
   checkLaunch("matrix of a spline");
 }
 
-template void splineMatrixOnCuda<2>(const Context&, SplineKernel, double, const double*, const double*,
-                                    const Matrix<2>*, std::size_t, std::size_t, double*);
-template void splineMatrixOnCuda<3>(const Context&, SplineKernel, double, const double*, const double*,
-                                    const Matrix<3>*, std::size_t, std::size_t, double*);
+TESSERA_INSTANTIATE_FUNCTIONS(splineMatrixOnCuda<D>);
 
 }
