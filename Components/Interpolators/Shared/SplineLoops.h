@@ -8,6 +8,12 @@
 
 namespace tessera {
 
+/// A row of voxels whose index moves by at most `roundingOfStep` a voxel along the other axes lies on a line
+/// along x: the product of the directions of two oblique grids is only that near to 0. With longer steps than
+/// `largestStepOnLine` voxels, most columns that a line sums would not be used.
+constexpr double roundingOfStep = 1e-14;
+constexpr int largestStepOnLine = 2;
+
 template <class Real, int Lanes>
 struct VectorOf {
   typedef Real type __attribute__((vector_size(Lanes * sizeof(Real))));
@@ -121,6 +127,57 @@ TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& imag
   }
 }
 
+/// Values for a block of points on one line along x, all inside. They share their weights along the other
+/// axes, so the rows of coefficients are summed once for all, in the order and with the bits of
+/// evaluatePoint.
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_ALWAYS_INLINE void evaluateOnLine(const SplineImage<D, Coefficient>& image,
+                                          const Located<D, Real>& located, std::size_t count, float* values)
+{
+  using Row = SupportRow<Order, Real>;
+  Real w[D][Row::lanes];
+  for (int d = 1; d < D; ++d) {
+    const auto weight = Row::horner(Row::polynomials.value, located.t[d][0]);
+    std::memcpy(w[d], &weight, sizeof weight);
+  }
+  const std::int32_t* const first = located.first[0];
+  const std::int32_t from = std::min(first[0], first[count - 1]),
+                     columns = std::max(first[0], first[count - 1]) + Order + 1 - from,
+                     size = static_cast<std::int32_t>(image.size[0]);
+  Real line[largestStepOnLine * splineBlockSize + 2 * Row::lanes] = {};
+  for (int z = 0; z < (D == 3 ? Order + 1 : 1); ++z) {
+    const Coefficient* rows[Order + 1];
+    for (int y = 0; y <= Order; ++y) {
+      std::size_t row = folded(located.first[1][0] + y, image.size[1], image.edges);
+      if constexpr (D == 3)
+        row += image.size[1] * folded(located.first[2][0] + z, image.size[2], image.edges);
+      rows[y] = image.coefficients + row * image.size[0];
+    }
+    const auto add = [&](std::int32_t c, std::int32_t column) __attribute__((always_inline))
+    {
+      Real sum = 0;
+      for (int y = 0; y <= Order; ++y)
+        sum += w[1][y] * rows[y][column];
+      if constexpr (D == 2)
+        line[c] = sum;
+      else
+        line[c] += w[2][z] * sum;
+    };
+    const auto addMirrored = [&](std::int32_t begin, std::int32_t end) {
+      for (std::int32_t c = begin; c < end; ++c)
+        add(c, static_cast<std::int32_t>(folded(from + c, image.size[0], image.edges)));
+    };
+    const std::int32_t begin = std::clamp(-from, 0, columns), end = std::clamp(size - from, begin, columns);
+    addMirrored(0, begin);
+    for (std::int32_t c = begin; c < end; ++c)
+      add(c, from + c);
+    addMirrored(end, columns);
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(
+        Row::sum(Row::load(line + (first[i] - from)) * Row::horner(Row::polynomials.value, located.t[0][i])));
+}
+
 template <int D, int Order, bool WithGradient, class Real, class Coefficient>
 TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& image,
                                          const ListSamples<D>& points, float* values, float* const* gradients,
@@ -166,12 +223,18 @@ SplineBatch<D, Order, Coefficient, Real>::row(const SplineImage<D, Coefficient>&
                                               const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
                                               float* values)
 {
+  bool isOnLine = std::abs(row.step[0]) <= largestStepOnLine;
+  for (int d = 1; d < D; ++d)
+    isOnLine = isOnLine && std::abs(row.step[d]) <= roundingOfStep;
   Located<D, Real> located;
   Real slopes[D][splineBlockSize];
   for (auto at = static_cast<std::size_t>(begin); at < static_cast<std::size_t>(end); at += splineBlockSize) {
     const std::size_t count = std::min(splineBlockSize, static_cast<std::size_t>(end) - at);
     locate<D, Order>(image, row, at, count, located);
-    evaluateBlock<D, Order, false>(image, located, count, values + at, slopes);
+    if (isOnLine)
+      evaluateOnLine<D, Order>(image, located, count, values + at);
+    else
+      evaluateBlock<D, Order, false>(image, located, count, values + at, slopes);
   }
 }
 

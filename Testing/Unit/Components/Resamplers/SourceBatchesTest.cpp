@@ -205,12 +205,14 @@ void expectRowsAreTheirPoints(const Size<D>& size)
   grid.originMm.fill(-12.6);
   const auto moving = std::make_shared<Image<D>>(noiseImage<D>(grid, 9));
   Matrix<D> turned = identityMatrix<D>(), back = identityMatrix<D>(), flat = identityMatrix<D>(),
-            askew = identityMatrix<D>();
+            askew = identityMatrix<D>(), fine = identityMatrix<D>(), coarse = identityMatrix<D>();
   turned[0][1] = 0.0625;
   turned[1][0] = -0.125;
   back[0][0] = -1;
   flat[0][0] = 0; // a row is mapped onto one point
   askew[1][0] = 0.00001;
+  fine[0][0] = -0.3;
+  coarse[0][0] = 2.5;
   Vec<D> none{}, some, half, far;
   some.fill(1.234);
   half.fill(0.35); // half a voxel: midway between others, and on the border of the image
@@ -225,6 +227,8 @@ void expectRowsAreTheirPoints(const Size<D>& size)
                                        {flat, none},
                                        {flat, half},
                                        {askew, half},
+                                       {fine, some},
+                                       {coarse, some},
                                        {identityMatrix<D>(), far}})
     expectRowsAreTheirPoints<D>(moving, affineChain<D>(matrix, offset), grid);
 }
