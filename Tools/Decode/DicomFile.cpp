@@ -77,6 +77,11 @@ public:
     reader_.SetFileName(path.c_str());
     if (!reader_.ReadUpToTag(Tag(0x7fe0, 0x0008)))
       failToRead(path, "the DICOM header cannot be read", "DICOM image files");
+    if (!elements().FindDataElement(Tag(0x0028, 0x0010))) // Rows
+      failToRead(path,
+                 "a DICOM object of modality \"" + textOf(elements(), Tag(0x0008, 0x0060))
+                     + "\" that holds no image",
+                 "DICOM image files");
     for (const Tag& tag : {Tag(0x5200, 0x9229), Tag(0x0054, 0x0022), Tag(0x0018, 0x9530)})
       shared_.push_back(itemsOf(elements(), tag));
     perFrame_ = itemsOf(elements(), Tag(0x5200, 0x9230));

@@ -55,6 +55,9 @@ def doses_and_segments(corpus):
     path = corpus.write(corpus.name('dicom dose') + '.dcm', dicom_file(fields, [struct.pack('<30H', *values[:30])], 2))
     corpus.expect(path, Grid([6, 5, 1], STRAIGHT.spacing, STRAIGHT.origin), values[:30], 'DICOM dose without a scale',
                   refused='without Dose Grid Scaling')
+    path = corpus.write(corpus.name('dicom report') + '.dcm', dicom_file({**common('dose'), 'Modality': 'SR'}, [b''], 2))
+    corpus.expect(path, Grid([6, 5, 1], STRAIGHT.spacing, STRAIGHT.origin), values[:30], 'DICOM object without an image',
+                  refused='"SR" that holds no image. Allowed')
     oblique, turned = stored(OBLIQUE, values, (1, 2, 0), (False, False, False))
     one_frame = Grid([6, 5, 1], STRAIGHT.spacing, STRAIGHT.origin)
     for name, grid, wanted in (('one frame', one_frame, values[:30]), ('an oblique place', oblique, turned)):
