@@ -237,7 +237,10 @@ def _of_xarray(thing: Any) -> Image:
 def _of_torch(thing: Any) -> Image:
     import torch
 
-    return Image((thing.float() if thing.dtype == torch.bfloat16 else thing).detach().cpu().numpy())
+    tensor = (thing.float() if thing.dtype == torch.bfloat16 else thing).detach()
+    if tensor.is_cuda:  # pinned memory, which torch keeps for the next call, is filled at the bus's rate
+        tensor = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True).copy_(tensor)
+    return Image(tensor.cpu().numpy())
 
 
 _READERS: dict[str, Callable[[Any], Image]] = {
