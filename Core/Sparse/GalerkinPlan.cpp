@@ -1,7 +1,10 @@
 #include "Core/Sparse/GalerkinPlan.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Sparse/Analysis/ProductWork.h"
+#include "Core/Sparse/GalerkinPlanOnCuda.h"
+#include "Core/Sparse/PreparedProduct.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +35,42 @@ bool takesRFirst(const Context& context, const CsrMatrix<V>& r, const CsrMatrix<
 
 }
 
+/// The matrices in device memory, and the plan there.
+template <class V>
+struct GalerkinPlan<V>::OnCuda {
+  OnCuda(const Context& given, const CsrMatrix<V>& hostR, const CsrMatrix<V>& hostA,
+         const CsrMatrix<V>& hostP, bool startsWithR, const SpGemmOptions<V>& options)
+      : context(given), orderOfA(preparedOrder(given, hostA, false, "A")), r(brought(hostR, "R")),
+        a(brought(hostA, "A")), p(brought(hostP, "P")), plan(context, r, a, p, startsWithR,
+                                                             {.semiring = options.semiring,
+                                                              .algorithm = options.algorithm,
+                                                              .maxMemoryBytes = options.maxMemoryBytes})
+  {
+  }
+
+  CsrOnCuda<V> brought(const CsrMatrix<V>& matrix, const char* name) const
+  {
+    return broughtToCuda(context, preparedOperand(context, matrix, false, name), name);
+  }
+  Array<V> execute(const Array<V>& given, std::uint64_t entriesOfC)
+  {
+    checkNumbers("plan of R A P: A", given, a.entries);
+    const Array<V> values = inOrder(given, orderOfA);
+    if (!values.empty())
+      copyLargeToDevice(context, a.value.span().data(), values.data(), values.size() * sizeof(V));
+    const Buffer<V> made = plan.execute(a.value.span().data());
+    Array<V> c(entriesOfC);
+    if (entriesOfC > 0)
+      copyLargeToHost(context, c.data(), made.span().data(), entriesOfC * sizeof(V));
+    return c;
+  }
+
+  Context context;
+  std::vector<std::uint64_t> orderOfA;
+  CsrOnCuda<V> r, a, p;
+  GalerkinPlanOnCuda<V> plan;
+};
+
 template <class V>
 GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& p,
                               const SpGemmOptions<V>& options)
@@ -44,28 +83,30 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, con
                               const CsrMatrix<V>& p, const SpGemmOptions<V>& options)
     : startsWithR_(takesRFirst(context, r, a, p)), ofR_(r.value), ofP_(p.value)
 {
+  if (context.onCuda()) {
+    onCuda_ = std::make_unique<OnCuda>(context, r, a, p, startsWithR_, options);
+    first_ = broughtToHost(context, onCuda_->plan.first());
+    entriesBetween_ = onCuda_->plan.between().entries;
+    return;
+  }
   SpGemmOptions<V> kept{
       .semiring = options.semiring, .algorithm = options.algorithm, .maxMemoryBytes = options.maxMemoryBytes};
   CsrMatrix<V> between;
   inner_.emplace(context, startsWithR_ ? r : a, startsWithR_ ? a : p, kept, &between);
   outer_.emplace(context, startsWithR_ ? between : r, startsWithR_ ? p : between, kept, &first_);
-  using Factor = typename SpGemmPlan<V>::Factor;
-  if (context.onCuda()) {
-    ofInner_ = startsWithR_ ? inner_->bring(Factor::a, ofR_) : inner_->bring(Factor::b, ofP_);
-    ofOuter_ = startsWithR_ ? outer_->bring(Factor::b, ofP_) : outer_->bring(Factor::a, ofR_);
-  }
+  entriesBetween_ = between.entries();
 }
+
+template <class V>
+GalerkinPlan<V>::~GalerkinPlan() = default;
 
 template <class V>
 CsrMatrix<V> GalerkinPlan<V>::execute(const Array<V>& a)
 {
-  using Factor = typename SpGemmPlan<V>::Factor;
-  if (ofInner_) {
-    const Buffer<V> values = inner_->bring(startsWithR_ ? Factor::b : Factor::a, a);
-    const Buffer<V> between =
-        startsWithR_ ? inner_->executeThere(*ofInner_, values) : inner_->executeThere(values, *ofInner_);
-    return outer_->bringBack(startsWithR_ ? outer_->executeThere(between, *ofOuter_)
-                                          : outer_->executeThere(*ofOuter_, between));
+  if (onCuda_) {
+    CsrMatrix<V> c = first_; // shares the pattern
+    c.value = onCuda_->execute(a, c.entries());
+    return c;
   }
   const Array<V> between = (startsWithR_ ? inner_->execute(ofR_, a) : inner_->execute(a, ofP_)).value;
   return startsWithR_ ? outer_->execute(between, ofP_) : outer_->execute(ofR_, between);

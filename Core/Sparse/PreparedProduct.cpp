@@ -87,6 +87,20 @@ CsrMatrix<V> preparedOperand(const Context& context, const CsrMatrix<V>& matrix,
 }
 
 template <class V>
+std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
+                                         const std::string& name)
+{
+  if (!transpose && checkMatrix(context, matrix, name))
+    return {};
+  CsrMatrix<std::int64_t> numbered;
+  static_cast<MatrixPattern&>(numbered) = matrix;
+  numbered.value = Array<std::int64_t>(matrix.value.size());
+  std::iota(numbered.value.begin(), numbered.value.end(), 0);
+  const CsrMatrix<std::int64_t> prepared = preparedOperand(context, numbered, transpose, name);
+  return {prepared.value.begin(), prepared.value.end()};
+}
+
+template <class V>
 PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                                     SpGemmOptions<V> options)
     : context_(context), options_(std::move(options)),
@@ -402,6 +416,6 @@ void PreparedProduct<V>::replaceNumbers(const Array<V>& a, const Array<V>& b)
 }
 
 TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(PreparedProduct);
-TESSERA_INSTANTIATE_FOR_NUMBERS(preparedOperand<V>);
+TESSERA_INSTANTIATE_FOR_NUMBERS(preparedOperand<V>, preparedOrder<V>);
 
 }

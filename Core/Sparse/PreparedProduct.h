@@ -1,11 +1,13 @@
 #pragma once
 
+#include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/Rows/RowEpilogue.h"
 #include "Core/Sparse/Rows/RowProduct.h"
 #include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/Tiles/TileMatrix.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,6 +18,32 @@ namespace tessera {
 /// Error(unreadableInput) `name: ...` if the arrays make no matrix.
 template <class V>
 CsrMatrix<V> preparedOperand(const Context&, const CsrMatrix<V>&, bool transpose, const std::string& name);
+
+/// For each entry of the prepared operand: its number in the matrix as it was given. Empty if the order is
+/// the same.
+template <class V>
+std::vector<std::uint64_t> preparedOrder(const Context&, const CsrMatrix<V>&, bool transpose,
+                                         const std::string& name);
+/// The values in that order.
+template <class V>
+Array<V> inOrder(const Array<V>& values, const std::vector<std::uint64_t>& order)
+{
+  if (order.empty())
+    return values;
+  Array<V> result(order.size());
+  std::transform(order.begin(), order.end(), result.begin(), [&](std::uint64_t i) { return values[i]; });
+  return result;
+}
+
+/// Throws Error(usage) `where: ...` unless there are as many values as the pattern of a plan has entries.
+template <class V>
+void checkNumbers(const std::string& where, const Array<V>& values, std::size_t entries)
+{
+  if (values.size() != entries)
+    throw Error(ExitCode::usage, where + ": " + std::to_string(values.size())
+                                     + " numbers. Allowed: as many as its pattern has entries, "
+                                     + std::to_string(entries) + ".");
+}
 
 /// A product on the CPU, analysed and ready to be computed. SpGemm.h is the public interface to it.
 template <class V>

@@ -2,8 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
+#include "Core/Sparse/Analysis/ProductWork.h"
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/PreparedProduct.h"
+#include "Core/Sparse/Rows/InnerProductsOnCuda.h"
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
 
 #include <algorithm>
@@ -94,14 +96,64 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Pr
   if (options.mask) {
     maskStart_.fromHost(context, options.mask->rowStart.span());
     maskColumn_.fromHost(context, firstOrOne(options.mask->column));
+    chooseByMask(context, operands);
   }
   if (options.accumulate)
     accumulate_ = broughtToCuda(context, *options.accumulate, "D");
 }
 
 template <class V>
+void PreparedProductOnCuda<V>::chooseByMask(const Context& context, const PreparedOperands<V>& operands)
+{
+  const CsrMatrix<V>&a = operands.a, &b = operands.b ? *operands.b : a;
+  constexpr std::uint64_t bytesAnEntryOfB = 36, bytesAnEntryOfMask = sizeof(V) + 1;
+  const std::uint64_t maskEntries = options_.mask->entries(), bytes = b.entries() * bytesAnEntryOfB
+                                                                      + b.columns * sizeof(std::uint64_t)
+                                                                      + maskEntries * bytesAnEntryOfMask;
+  if (options_.complementMask || options_.algorithm != SpGemmAlgorithm::automatic || a.rows == 0
+      || b.entries() >= ~0u || (options_.maxMemoryBytes > 0 && bytes > options_.maxMemoryBytes / 2))
+    return;
+  const double candidates = static_cast<double>(maskEntries) * static_cast<double>(a.entries())
+                            / static_cast<double>(a.rows),
+               products = productCount(context, a, b);
+  if (candidates < products)
+    productsByMask_ = static_cast<std::uint64_t>(products);
+}
+
+template <class V>
+SpGemmReport PreparedProductOnCuda<V>::reportOfMasked(std::size_t firstRow, std::size_t lastRow) const
+{
+  SpGemmReport report;
+  report.products = firstRow == 0 ? productsByMask_ : 0; // ranges add up
+  report.groups = (lastRow - firstRow + tileSide - 1) / tileSide;
+  report.entriesBound = options_.mask->rowStart[lastRow] - options_.mask->rowStart[firstRow];
+  report.choice = "an inner product for each entry of the mask, which has few";
+  return report;
+}
+
+template <class V>
+CsrOnCuda<V> PreparedProductOnCuda<V>::maskedRows(std::size_t firstRow, std::size_t lastRow)
+{
+  const CsrOnCuda<V>& b = b_ ? *b_ : a_;
+  CsrView<V> rows = a_.view();
+  rows.rowStart += firstRow;
+  rows.rows = lastRow - firstRow;
+  const SpGemmReport report = reportOfMasked(firstRow, lastRow);
+  report_.add(report);
+  return innerProductsOnCuda(
+      context_, options_.semiring, rows, b.view(), b.entries,
+      PatternView{rows.rows, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()},
+      options_.mask->entries(), report.entriesBound);
+}
+
+template <class V>
 SpGemmReport PreparedProductOnCuda<V>::describe()
 {
+  if (productsByMask_ > 0) {
+    SpGemmReport report = reportOfMasked(0, rows_);
+    report.ranges = rangeStarts().size() - 1;
+    return report;
+  }
   SpGemmOnCudaOptions described = onCuda_;
   if (tSparse_)
     described.algorithm = SpGemmAlgorithm::tiles;
@@ -130,7 +182,7 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::onDevice(std::size_t firstRow, std::size_
 {
   RowEpilogueOnCuda<V> epilogue;
   const std::size_t count = lastRow - firstRow;
-  if (options_.mask)
+  if (options_.mask && productsByMask_ == 0)
     epilogue.mask =
         PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
   epilogue.complementMask = options_.complementMask;
@@ -145,7 +197,9 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::onDevice(std::size_t firstRow, std::size_
     epilogue.accumulate->rowStart += firstRow;
   }
   epilogue.dropTolerance = options_.dropTolerance;
-  return epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow));
+  return epilogue.apply(context_, options_.semiring,
+                        productsByMask_ > 0 ? maskedRows(firstRow, lastRow)
+                                            : productOfRows(firstRow, lastRow));
 }
 
 template <class V>

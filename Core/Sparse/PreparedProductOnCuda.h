@@ -88,6 +88,10 @@ private:
     return c;
   }
   CsrOnCuda<V> productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport&);
+  /// Chooses inner products if the mask leaves far fewer of them than there are products.
+  void chooseByMask(const Context&, const PreparedOperands<V>&);
+  SpGemmReport reportOfMasked(std::size_t firstRow, std::size_t lastRow) const;
+  CsrOnCuda<V> maskedRows(std::size_t firstRow, std::size_t lastRow);
 
   Context context_;
   SpGemmOptions<V> options_;
@@ -102,6 +106,7 @@ private:
   std::optional<CsrOnCuda<V>> accumulate_;
   Buffer<std::int32_t> rowExponent_, columnExponent_;
   SpGemmReport report_;
+  std::uint64_t productsByMask_ = 0; // of the unmasked product if inner products are chosen, else 0
 };
 
 }

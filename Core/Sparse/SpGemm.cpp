@@ -8,7 +8,6 @@
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 namespace tessera {
@@ -50,32 +49,6 @@ CsrOnCuda<V> copyOfPattern(const Context& context, const CsrOnCuda<V>& matrix)
   return copy;
 }
 
-/// For each entry of the prepared operand: its number in the matrix as it was given. Empty if the order is
-/// the same.
-template <class V>
-std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
-                                         const std::string& name)
-{
-  if (!transpose && checkMatrix(context, matrix, name))
-    return {};
-  CsrMatrix<std::int64_t> numbered;
-  static_cast<MatrixPattern&>(numbered) = matrix;
-  numbered.value = Array<std::int64_t>(matrix.value.size());
-  std::iota(numbered.value.begin(), numbered.value.end(), 0);
-  const CsrMatrix<std::int64_t> prepared = preparedOperand(context, numbered, transpose, name);
-  return {prepared.value.begin(), prepared.value.end()};
-}
-
-template <class V>
-Array<V> inOrder(const Array<V>& values, const std::vector<std::uint64_t>& order)
-{
-  if (order.empty())
-    return values;
-  Array<V> result(order.size());
-  std::transform(order.begin(), order.end(), result.begin(), [&](std::uint64_t i) { return values[i]; });
-  return result;
-}
-
 }
 
 /// The CUDA part of SpGemmPlan: a plan for matrices in host memory that multiplies on a CUDA device.
@@ -111,8 +84,6 @@ public:
     const CsrOnCuda<V> c = product(a, b);
     return numbersOnHost(context_, c.value, c.entries);
   }
-  const Context& context() const { return context_; }
-  SpGemmPlanOnCuda<V>& plan() { return plan_; }
 
 private:
   CsrOnCuda<V> product(const Array<V>& a, const Array<V>& b)
@@ -244,45 +215,10 @@ template <class V>
 SpGemmPlan<V>& SpGemmPlan<V>::operator=(SpGemmPlan&&) noexcept = default;
 
 template <class V>
-void SpGemmPlan<V>::check(Factor factor, const Array<V>& values) const
-{
-  const std::size_t wanted = factor == Factor::a ? entriesOfA_ : entriesOfB_;
-  if (values.size() != wanted)
-    throw Error(ExitCode::usage, std::string("plan of A B: ") + (factor == Factor::a ? "A" : "B") + ": "
-                                     + std::to_string(values.size())
-                                     + " numbers. Allowed: as many as its pattern has entries, "
-                                     + std::to_string(wanted) + ".");
-}
-
-template <class V>
-Buffer<V> SpGemmPlan<V>::bring(Factor factor, const Array<V>& values) const
-{
-  check(factor, values);
-  Buffer<V> there;
-  bringToCuda(onCuda_->context(), there, inOrder(values, factor == Factor::a ? orderOfA_ : orderOfB_));
-  return there;
-}
-
-template <class V>
-Buffer<V> SpGemmPlan<V>::executeThere(const Buffer<V>& a, const Buffer<V>& b)
-{
-  return onCuda_->plan().execute(a.span().data(), b.span().data());
-}
-
-template <class V>
-CsrMatrix<V> SpGemmPlan<V>::bringBack(const Buffer<V>& valuesOfC) const
-{
-  CsrMatrix<V> c;
-  static_cast<MatrixPattern&>(c) = c_;
-  c.value = numbersOnHost(onCuda_->context(), valuesOfC, c_.entries());
-  return c;
-}
-
-template <class V>
 CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
 {
-  check(Factor::a, a);
-  check(Factor::b, b);
+  checkNumbers("plan of A B: A", a, entriesOfA_);
+  checkNumbers("plan of A B: B", b, entriesOfB_);
   CsrMatrix<V> c;
   static_cast<MatrixPattern&>(c) = c_;
   const bool same = a.data() == b.data() && orderOfA_ == orderOfB_;

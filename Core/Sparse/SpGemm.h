@@ -60,16 +60,7 @@ public:
   /// shares the memory of the plan's pattern.
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
-  // These three do what execute() does, one step each, so that values can stay on the CUDA device of the
-  // plan. They are for plans without mask and scale.
-  enum class Factor { a, b };
-  Buffer<V> bring(Factor, const Array<V>&) const;
-  /// Takes what bring() returned, or the values of another plan's C.
-  Buffer<V> executeThere(const Buffer<V>& a, const Buffer<V>& b);
-  CsrMatrix<V> bringBack(const Buffer<V>& valuesOfC) const;
-
 private:
-  void check(Factor, const Array<V>&) const;
   void takeFirst(CsrMatrix<V>, CsrMatrix<V>* first);
 
   std::unique_ptr<PreparedProduct<V>> product_;   // used on the CPU

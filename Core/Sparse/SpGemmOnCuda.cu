@@ -286,15 +286,21 @@ std::uint64_t SpGemmOnCuda::moveAhead(const AnalysisTotals& totals, KnownProduct
   return room;
 }
 
-template <class V>
-bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>& known, const SpGemmOnCudaOptions& options)
+bool SpGemmOnCuda::numbersWereFinite(const SpGemmOnCudaOptions& options) const
 {
-  totals_.copyLater(known.analysis.totals);
-  context_.stream->wait();
   const bool finite = !totals_[0].notFinite;
   if (!finite && options.algorithm == SpGemmAlgorithm::tiles)
     failAlgorithm("tiles", notFiniteText);
   return finite;
+}
+
+void SpGemmOnCuda::checkOverflow(const ProductAnalysisOnCuda& analysis)
+{
+  totals_.copyLater(analysis.totals);
+  context_.stream->wait();
+  if (totals_[0].overflowed)
+    throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. "
+                                 "Allowed: smaller integers, or precision f64.");
 }
 
 template <class V>
@@ -314,13 +320,8 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
     multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.data(),
                          known.made ? &*known.made : nullptr, known.analysis.madeAt.data(), known.madeEntries,
                          known.c, &totals->overflowed);
-  if constexpr (std::is_same_v<V, std::int64_t>) {
-    totals_.copyLater(totals);
-    context_.stream->wait();
-    if (totals_[0].overflowed)
-      throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. "
-                                   "Allowed: smaller integers, or precision f64.");
-  }
+  if constexpr (std::is_same_v<V, std::int64_t>)
+    checkOverflow(known.analysis);
 }
 
 template <class V>
@@ -413,7 +414,6 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
                                                const SpGemmOnCudaOptions&, SpGemmReport*);                   \
   template KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>&, const CsrView<V>&, bool,         \
                                                          const SpGemmOnCudaOptions&, bool, SpGemmReport&);   \
-  template bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);   \
   template void SpGemmOnCuda::computeNumbers(const CsrView<V>&, const CsrView<V>&, Semiring,                 \
                                              KnownProductOnCuda<V>&);                                        \
   template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t,    \

@@ -139,10 +139,16 @@ private:
   /// Computes the values. Rows in scratch memory are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
-  /// Waits for the tiles and returns true if all their values were finite. Throws Error(usage) if not and
-  /// tiles were asked for.
+  /// Copies the totals later; after a wait for the stream, numbersWereFinite is true if all values of tiles
+  /// were finite. It throws Error(usage) if not and tiles were asked for.
   template <class V>
-  bool numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);
+  void askForTotals(const KnownProductOnCuda<V>& known)
+  {
+    totals_.copyLater(known.analysis.totals);
+  }
+  bool numbersWereFinite(const SpGemmOnCudaOptions&) const;
+  /// Throws Error(usage) if a sum of int64 left the range; waits to learn it.
+  void checkOverflow(const ProductAnalysisOnCuda&);
 
   /// Moves the rows in scratch memory to C although the host does not know yet whether all rows are there.
   /// Returns the number of entries for which C then has memory.

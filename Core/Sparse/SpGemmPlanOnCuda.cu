@@ -1,6 +1,7 @@
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
 
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Cuda/Marks.h"
 
 namespace tessera {
 
@@ -13,21 +14,54 @@ KnownProductOnCuda<V> SpGemmPlanOnCuda<V>::patternBy(const SpGemmOnCudaOptions& 
 
 template <class V>
 SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                                      const SpGemmOnCudaOptions& options)
+                                      const SpGemmOnCudaOptions& options, Lists lists)
     : context_(context), a_(a), b_(b), options_(options), spGemm_(context),
       known_(patternBy(options, report_))
 {
   spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // fills in the columns of C, too
-  known_.c.value = {};
+  if (lists == Lists::whereTheyFit && shouldList()) {
+    lists_.emplace(context, a.view(), b.view(), b.entries, known_.c.view(), known_.c.entries,
+                   report_.products);
+    known_.tileGroups = 0;
+    known_.tilesOfA.reset();
+    known_.tilesOfB.reset();
+    known_.tilesOfC.reset();
+    known_.c.value = start(a.value.span().data(), b.value.span().data());
+  } else if (known_.tileGroups > 0) {
+    spGemm_.askForTotals(known_);
+    context.stream->wait();
+    if (!isGood())
+      known_.c.value = byRows(a.view(), b.view());
+  }
 }
 
 template <class V>
-void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
+bool SpGemmPlanOnCuda<V>::shouldList() const
+{
+  constexpr std::uint64_t most = 64 << 20; // products; reading longer lists takes longer than multiplying
+  int multiprocessors = 0;
+  checkCuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, context_.device.ordinal),
+            "the number of multiprocessors");
+  const bool fewUseTiles = 2 * report_.tileGroups < report_.groups
+                           || report_.tileGroups < static_cast<std::uint64_t>(multiprocessors);
+  const std::uint64_t bytes =
+      report_.products * sizeof(EntryPair) + b_.entries * 36 + known_.c.entries * 2 * sizeof(std::uint32_t);
+  const std::uint64_t room =
+      options_.maxMemoryBytes > 0
+          ? options_.maxMemoryBytes - std::min<std::uint64_t>(report_.bytesTaken, options_.maxMemoryBytes)
+          : context_.stream->freeBytes() / 2;
+  return report_.products > 0 && report_.products <= most && a_.entries < ~0u && b_.entries < ~0u
+         && options_.algorithm == SpGemmAlgorithm::automatic && fewUseTiles && bytes <= room;
+}
+
+template <class V>
+void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b, Other other)
 {
   if constexpr (!std::is_same_v<V, std::int64_t>) { // int64 never uses tiles
     AnalysisTotals* const totals = known_.analysis.totals;
     context_.stream->fill(&totals->notFinite, 0, sizeof(std::uint32_t));
-    refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
+    if (other != Other::a)
+      refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
     if (known_.firstGroupOfA
         && a.value != b.value) { // A and B had the same values until now, so A had no tiles of its own
       known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()));
@@ -36,23 +70,45 @@ void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
                                     known_.tilesOfB->rowStart.size() * sizeof(std::uint32_t));
       known_.firstGroupOfA.reset();
     }
-    if (!known_.firstGroupOfA)
+    if (!known_.firstGroupOfA && other != Other::b)
       refillTilesOnCuda(context_, a, *known_.tilesOfA, &totals->notFinite);
   }
 }
 
 template <class V>
-Buffer<V> SpGemmPlanOnCuda<V>::execute(const V* numbersOfA, const V* numbersOfB)
+Buffer<V> SpGemmPlanOnCuda<V>::start(const V* numbersOfA, const V* numbersOfB, Other other)
 {
   CsrView<V> a = a_.view(), b = b_.view();
   a.value = numbersOfA;
   b.value = numbersOfB;
+  if (lists_) {
+    Buffer<V> c(context_, std::max<std::uint64_t>(known_.c.entries, 1));
+    std::uint32_t* const overflowed = &known_.analysis.totals->overflowed;
+    context_.stream->fill(overflowed, 0, sizeof *overflowed);
+    multiplyByListsOnCuda(context_, options_.semiring, *lists_, a.value, b.value, c.span().data(),
+                          overflowed);
+    if constexpr (std::is_same_v<V, std::int64_t>)
+      spGemm_.checkOverflow(known_.analysis);
+    return c;
+  }
   if (known_.tileGroups > 0)
-    refillTiles(a, b);
+    refillTiles(a, b, other);
+  markPart(context_, "tiles of values");
   spGemm_.computeNumbers(a, b, options_.semiring, known_);
-  if (known_.tileGroups == 0 || spGemm_.numbersWereFinite(known_, options_))
-    return std::move(known_.c.value);
+  if (known_.tileGroups > 0)
+    spGemm_.askForTotals(known_);
+  return std::move(known_.c.value);
+}
 
+template <class V>
+bool SpGemmPlanOnCuda<V>::isGood() const
+{
+  return known_.tileGroups == 0 || spGemm_.numbersWereFinite(options_);
+}
+
+template <class V>
+Buffer<V> SpGemmPlanOnCuda<V>::byRows(const CsrView<V>& a, const CsrView<V>& b)
+{
   if (!byRows_) {
     SpGemmOnCudaOptions byRows = options_;
     byRows.algorithm = SpGemmAlgorithm::rows;
@@ -61,6 +117,21 @@ Buffer<V> SpGemmPlanOnCuda<V>::execute(const V* numbersOfA, const V* numbersOfB)
   }
   spGemm_.computeNumbers(a, b, options_.semiring, *byRows_);
   return std::move(byRows_->c.value);
+}
+
+template <class V>
+Buffer<V> SpGemmPlanOnCuda<V>::execute(const V* numbersOfA, const V* numbersOfB)
+{
+  Buffer<V> c = start(numbersOfA, numbersOfB);
+  if (known_.tileGroups == 0)
+    return c;
+  context_.stream->wait();
+  if (isGood())
+    return c;
+  CsrView<V> a = a_.view(), b = b_.view();
+  a.value = numbersOfA;
+  b.value = numbersOfB;
+  return byRows(a, b);
 }
 
 template class SpGemmPlanOnCuda<float>;

@@ -15,7 +15,8 @@ ProgramText benchText()
       repeated(ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)"));
   const Option method = repeated(ownOption(
       "method", "NAME",
-      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
+      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, "
+      "plus-pair and plus-pair-masked (the matrix is its own mask; one of the two alone), on CUDA more; "
       "files: nii.gz, mha-compressed, "
       "nii, mha or nrrd; may be repeated"));
   const Option matrix = repeated(
@@ -43,7 +44,7 @@ ProgramText benchText()
       "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
       "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
       "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
-      "(landmarks) or "
+      "(landmarks), products R A P of algebraic multigrid (galerkin; its volumes are nodes) or "
       "products of sparse matrices with themselves (spgemm) "
       "beside the machine's own limit; or the rates by which --device auto chooses "
       "(calibrate), which it stores, and with --model what the performance model must know about a GPU; or "

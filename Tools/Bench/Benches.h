@@ -138,4 +138,11 @@ struct SpGemmBenchSettings {
 /// cannot compute a product is reported on standard error and left out.
 BenchReport spGemmBench(Context&, const SpGemmBenchSettings&);
 
+/// Measures R A P for the levels of smoothed aggregation, with a plan and again for other values: linear
+/// elasticity and the Poisson equation on grids of nodes, which the volumes are (none: 24 x 24 x 23 and
+/// 64^3). On the CPU with one thread and with all; on CUDA, where all matrices stay on the device, beside
+/// cuSPARSE's interface for other values, with the parts of one more execution. The ratio is cuSPARSE's time
+/// to this time.
+BenchReport galerkinBench(Context&, const LatticeSettings&);
+
 }

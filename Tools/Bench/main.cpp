@@ -183,6 +183,11 @@ const Benchmark benchmarks[] = {
                    const Arguments& a) { return BenchReport{pyramidBench(c, pyramidSettings(a))}; }},
     {"resample", [](const Registry& r, Context& c,
                     const Arguments& a) { return BenchReport{resampleBench(r, c, resampleSettings(a))}; }},
+    {"galerkin",
+     [](const Registry&, Context& c, const Arguments& a) {
+       const BsiSettings given = bsiSettings(a);
+       return galerkinBench(c, {a.has("volume") ? given.volumes : decltype(given.volumes)(), given.repeats});
+     }},
     {"spgemm",
      [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); },
      true},

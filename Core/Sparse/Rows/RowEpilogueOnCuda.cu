@@ -37,7 +37,7 @@ struct KeepMasked {
   bool complement;
 
   template <class V>
-  __device__ bool operator()(std::size_t row, std::uint32_t column, V) const
+  __device__ bool operator()(std::size_t row, std::uint64_t, std::uint32_t column, V) const
   {
     return find(mask, row, column).has != complement;
   }
@@ -47,9 +47,19 @@ struct KeepLarge {
   double tolerance;
 
   template <class V>
-  __device__ bool operator()(std::size_t, std::uint32_t, V value) const
+  __device__ bool operator()(std::size_t, std::uint64_t, std::uint32_t, V value) const
   {
     return !(fabs(static_cast<double>(value)) <= tolerance); // keeps values that are not a number
+  }
+};
+
+struct KeepMet {
+  const std::uint8_t* met;
+
+  template <class V>
+  __device__ bool operator()(std::size_t, std::uint64_t entry, std::uint32_t, V) const
+  {
+    return met[entry] != 0;
   }
 };
 
@@ -64,7 +74,7 @@ __global__ void __launch_bounds__(threads) countKept(CsrView<V> c, Keep keep, st
   const int lane = threadIdx.x % 32;
   int kept = 0;
   for (std::uint64_t e = c.rowStart[row] + lane; e < c.rowStart[row + 1]; e += 32)
-    kept += keep(row, c.column[e], c.value[e]);
+    kept += keep(row, e, c.column[e], c.value[e]);
   kept = groupSum<32>(kept);
   if (lane == 0)
     counts[row] = kept;
@@ -85,7 +95,7 @@ __global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, Row
     const bool has = e + lane < last;
     const std::uint32_t column = has ? c.column[e + lane] : 0;
     const V value = has ? c.value[e + lane] : V(0);
-    const bool kept = has && keep(row, column, value);
+    const bool kept = has && keep(row, e + lane, column, value);
     const unsigned all = __ballot_sync(~0u, kept);
     if (kept) {
       to.column[at + __popc(all & bitsBefore(lane))] = column;
@@ -184,7 +194,7 @@ unsigned blocksFor(std::size_t rows)
 /// Makes a matrix of the size of `like`: `count` launches a kernel that counts the entries of each row,
 /// `fill` one that writes them.
 template <class V, class Count, class Fill>
-CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_t* overflowed, Count&& count,
+CsrOnCuda<V> made(const Context& context, const CsrView<V>& like, std::uint32_t* overflowed, Count&& count,
                   Fill&& fill)
 {
   Buffer<std::uint32_t> counts(context, like.rows + 1);
@@ -209,19 +219,34 @@ CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_
 }
 
 template <class V, class Keep>
-CsrOnCuda<V> kept(const Context& context, const CsrOnCuda<V>& c, const Keep& keep)
+CsrOnCuda<V> kept(const Context& context, const CsrView<V>& c, const Keep& keep)
 {
   const cudaStream_t stream = cudaStreamOf(context);
   return made(
       context, c, nullptr,
       [&](std::uint32_t* counts) {
-        countKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, counts);
+        countKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c, keep, counts);
       },
       [&](const RowTarget<V>& to) {
-        copyKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, to);
+        copyKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c, keep, to);
       });
 }
 
+}
+
+void checkOverflowOnCuda(const Context& context, const Buffer<std::uint32_t>& overflowed)
+{
+  std::uint32_t beyond = 0;
+  context.stream->copyToHost(&beyond, overflowed.span().data(), sizeof beyond);
+  if (beyond)
+    throw Error(ExitCode::usage, "precision int64: C on CUDA: a product or sum is beyond 64 bits. Allowed: "
+                                 "smaller integers, or precision f64.");
+}
+
+template <class V>
+CsrOnCuda<V> keptWhereMet(const Context& context, const CsrView<V>& c, const std::uint8_t* met)
+{
+  return kept(context, c, KeepMet{met});
 }
 
 template <class V>
@@ -233,7 +258,7 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
   Buffer<std::uint32_t> overflowed(context, 1);
   context.stream->fill(overflowed.span().data(), 0, sizeof(std::uint32_t));
   if (mask)
-    c = kept(context, c, KeepMasked{*mask, complementMask});
+    c = kept(context, c.view(), KeepMasked{*mask, complementMask});
   if (scale || rowExponent) {
     scaleRows<V, PlusTimes<V>><<<blocksFor(c.rows), threads, 0, stream>>>(
         c.view(), c.value.span().data(), rowExponent, columnExponent, scale.value_or(1),
@@ -243,7 +268,7 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
   if (accumulate)
     withSemiring<V>(semiring, [&](auto ring) {
       c = made(
-          context, c, overflowed.span().data(),
+          context, c.view(), overflowed.span().data(),
           [&](std::uint32_t* counts) {
             countJoined<V><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, counts);
           },
@@ -252,19 +277,18 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
           });
     });
   if (dropTolerance)
-    c = kept(context, c, KeepLarge{*dropTolerance});
-  if constexpr (std::is_same_v<V, std::int64_t>) {
-    std::uint32_t beyond = 0;
-    context.stream->copyToHost(&beyond, overflowed.span().data(), sizeof beyond);
-    if (beyond)
-      throw Error(ExitCode::usage, "precision int64: C on CUDA: a product or sum is beyond 64 bits. Allowed: "
-                                   "smaller integers, or precision f64.");
-  }
+    c = kept(context, c.view(), KeepLarge{*dropTolerance});
+  if constexpr (std::is_same_v<V, std::int64_t>)
+    checkOverflowOnCuda(context, overflowed);
   return c;
 }
 
-template struct RowEpilogueOnCuda<float>;
-template struct RowEpilogueOnCuda<double>;
-template struct RowEpilogueOnCuda<std::int64_t>;
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template struct RowEpilogueOnCuda<V>;                                                                      \
+  template CsrOnCuda<V> keptWhereMet(const Context&, const CsrView<V>&, const std::uint8_t*);
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
 
 }

@@ -26,4 +26,11 @@ struct RowEpilogueOnCuda {
   TESSERA_CUDA_ONLY CsrOnCuda<V> apply(const Context&, Semiring, CsrOnCuda<V> c) const;
 };
 
+/// The entries of C whose flags are not 0; C's entries and flags have the same numbers.
+template <class V>
+TESSERA_CUDA_ONLY CsrOnCuda<V> keptWhereMet(const Context&, const CsrView<V>& c, const std::uint8_t* met);
+
+/// Throws Error(usage) if an int64 has left the range of 64 bits, which the number on the device tells.
+TESSERA_CUDA_ONLY void checkOverflowOnCuda(const Context&, const Buffer<std::uint32_t>& overflowed);
+
 }

@@ -1,6 +1,6 @@
 #include "Core/Sparse/TSparse/TSparseTasks.h"
 
-#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Sparse/Analysis/CubMemory.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Analysis/WarpScan.cuh"
 
@@ -8,7 +8,6 @@
 #include <cub/device/device_run_length_encode.cuh>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 
 namespace tessera {
@@ -93,22 +92,6 @@ __global__ void __launch_bounds__(threads)
     rowStart[row] = tile;
 }
 
-/// Calls a function of CUB twice: for the size of its scratch memory, then with that memory.
-template <class Call>
-void withMemory(const Context& context, const char* doing, Call&& call)
-{
-  std::size_t bytes = 0;
-  checkCuda(call(nullptr, bytes), doing);
-  Buffer<unsigned char> memory(context, bytes + 1);
-  checkCuda(call(memory.span().data(), bytes), doing);
-}
-
-/// The number of bits that numbers below `count` need.
-int bitsFor(std::uint64_t count)
-{
-  return static_cast<int>(std::bit_width(count > 0 ? count - 1 : 0));
-}
-
 struct Expansion {
   const BitmapTilesOnCuda &a, &b;
   const std::uint64_t* starts; // first task of each tile of A
@@ -139,7 +122,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   from.tell("tasks");
   cub::DoubleBuffer<Key> sortedKeys(keys.span().data(), otherKeys.span().data());
   cub::DoubleBuffer<TileTask> sortedList(list.span().data(), otherList.span().data());
-  withMemory(context, "sorting tasks", [&](void* memory, std::size_t& bytes) {
+  withCubMemory(context, "sorting tasks", [&](void* memory, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(memory, bytes, sortedKeys, sortedList, tasks, 0,
                                            std::max(from.rowBits + from.columnBits, 1), stream);
   });
@@ -148,7 +131,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   made.tasks = tasks;
   made.task = std::move(sortedList.Current() == list.span().data() ? list : otherList);
   Buffer<std::uint32_t> counts(context, tasks + 1), runs(context, 1);
-  withMemory(context, "tiles of C", [&](void* memory, std::size_t& bytes) {
+  withCubMemory(context, "tiles of C", [&](void* memory, std::size_t& bytes) {
     return cub::DeviceRunLengthEncode::Encode(memory, bytes, sortedKeys.Current(), sortedKeys.Alternate(),
                                               counts.span().data(), runs.span().data(),
                                               static_cast<int>(tasks), stream);

@@ -1,4 +1,5 @@
 // needs: Sparse; needs: GPU
+#include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -6,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -83,6 +85,51 @@ TEST_F(SpGemmOptionsOnCudaTest, DescriptionSaysWhatTheProductDoes)
   EXPECT_EQ(described.tileGroups, done.tileGroups);
   EXPECT_EQ(described.tileGroups, 8u) << described.choice;
   EXPECT_EQ(described.products, describeProduct(cpu, a, a).products);
+}
+
+TEST_F(SpGemmOptionsOnCudaTest, AMaskWithFewEntriesHasAnInnerProductForEach)
+{
+  const auto check = [&]<class V>(V) {
+    const CsrMatrix<V> a = smallNumbers<V>(300, 200, 20), b = smallNumbers<V>(200, 500, 21);
+    SpGemmOptions<V> options{.mask = wholeMatrix<V>(300, 500, 2, 22)};
+    for (const Semiring semiring :
+         {Semiring::plusTimes, Semiring::orAnd, Semiring::minPlus, Semiring::maxMin, Semiring::plusPair}) {
+      options.semiring = semiring;
+      SpGemmReport report;
+      const CsrMatrix<V> c = multiply(cuda, a, b, options, &report);
+      expectSame(c, multiply(cpu, a, b, options));
+      EXPECT_LT(c.entries(), options.mask->entries()); // nothing meets in the others
+      EXPECT_EQ(report.products, describeProduct(cpu, a, b, options).products);
+      EXPECT_PRED2(contains, report.choice, "an inner product for each entry of the mask");
+      EXPECT_EQ(describeProduct(cuda, a, b, options).choice, report.choice);
+    }
+    options.semiring = Semiring::plusTimes;
+    options.accumulate = wholeMatrix<V>(300, 500, 1, 23);
+    options.scale = static_cast<V>(2);
+    expectSame(multiply(cuda, a, b, options), multiply(cpu, a, b, options));
+    CsrMatrix<V> rejoined = memoryOnHost<V>(300, 500, multiply(cpu, a, b, options).entries());
+    PreparedProductOnCuda<V> inRanges(cuda, a, b, options);
+    std::uint64_t entries = 0;
+    for (std::size_t first = 0; first < 300; first += 104) {
+      const RowsOfProduct<V> rows =
+          inRanges.multiplyWithinMemory(first, std::min<std::size_t>(first + 104, 300));
+      inRanges.place(rows, rejoined, first, entries);
+      entries += rows.entries();
+    }
+    expectSame(rejoined, multiply(cpu, a, b, options));
+    options.complementMask = true;
+    expectSame(multiply(cuda, a, b, options), multiply(cpu, a, b, options));
+    options.mask = emptyMatrix<V>(300, 500);
+    options.complementMask = false;
+    expectSame(multiply(cuda, a, b, options), multiply(cpu, a, b, options));
+  };
+  check(float{});
+  check(double{});
+  check(std::int64_t{});
+  const CsrMatrix<std::int64_t> large =
+      matrixOf<std::int64_t>(2, 2, {{{0, 0}, std::int64_t{1} << 32}, {{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}});
+  SpGemmOptions<std::int64_t> corner{.mask = matrixOf<std::int64_t>(2, 2, {{{0, 0}, 1}})};
+  EXPECT_PRED2(contains, messageOf([&] { multiply(cuda, large, large, corner); }), "beyond 64 bits");
 }
 
 TEST_F(SpGemmOptionsOnCudaTest, AnIntegerBeyondItsRangeInScaleOrDIsAnError)

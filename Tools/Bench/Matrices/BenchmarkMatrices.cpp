@@ -109,25 +109,28 @@ const std::vector<BenchmarkMatrix>& benchmarkMatrices()
   return all;
 }
 
+CsrMatrix<double> matrixAt(const Context& context, Places places, const std::string& name)
+{
+  const std::vector<TripletBlock<float>> blocks{std::move(places.entries)};
+  const CsrMatrix<float> ones =
+      matrixFromTriplets<float>(context, places.rows, places.columns, blocks, name).matrix;
+  CsrMatrix<double> matrix;
+  static_cast<MatrixPattern&>(matrix) = ones;
+  matrix.value = Array<double>(ones.value.size());
+  forEachRange(context, matrix.value.size(), 65536, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      matrix.value[i] = drawnValue(i);
+  });
+  return matrix;
+}
+
 CsrMatrix<double> makeBenchmarkMatrix(const Context& context, const std::string& name)
 {
   std::string names;
   for (const Recipe& recipe : recipes) {
     names += (names.empty() ? "" : ", ") + std::string(recipe.matrix.name);
-    if (name != recipe.matrix.name)
-      continue;
-    Places places = recipe.places();
-    const std::vector<TripletBlock<float>> blocks{std::move(places.entries)};
-    const CsrMatrix<float> ones =
-        matrixFromTriplets<float>(context, places.rows, places.columns, blocks, name).matrix;
-    CsrMatrix<double> matrix;
-    static_cast<MatrixPattern&>(matrix) = ones;
-    matrix.value = Array<double>(ones.value.size());
-    forEachRange(context, matrix.value.size(), 65536, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        matrix.value[i] = drawnValue(i);
-    });
-    return matrix;
+    if (name == recipe.matrix.name)
+      return matrixAt(context, recipe.places(), name);
   }
   throw Error(ExitCode::usage, "generate: \"" + name + "\": no such matrix. Allowed: " + names + ".");
 }

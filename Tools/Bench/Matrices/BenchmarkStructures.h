@@ -3,6 +3,7 @@
 #include "Core/Sparse/Files/Triplets.h"
 
 #include <cstdint>
+#include <string>
 
 namespace tessera {
 
@@ -18,6 +19,10 @@ struct Places {
     entries.column.push_back(static_cast<std::uint32_t>(column));
   }
 };
+
+/// The matrix with entries at these places. Its values lie in [0.5, 1.5), differ from entry to entry and have
+/// 24 bits.
+CsrMatrix<double> matrixAt(const Context&, Places, const std::string& name);
 
 /// A random number generator that starts from the same seed for every matrix. Source: G. Marsaglia: Xorshift
 /// RNGs, 2003 (xorshift64).

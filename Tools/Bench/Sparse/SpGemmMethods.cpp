@@ -1,6 +1,7 @@
 #include "Tools/Bench/Sparse/SpGemmMethods.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
@@ -19,9 +20,9 @@ namespace {
 template <class V>
 class OnCpu final : public SpGemmMethod<V> {
 public:
-  OnCpu(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm) : factor_(factor)
+  OnCpu(const SpGemmFactor<V>& factor, SpGemmOptions<V> options)
+      : factor_(factor), options_(std::move(options))
   {
-    options_.algorithm = algorithm;
   }
   void run() override
   {
@@ -78,6 +79,33 @@ private:
   }
   SpGemmOnCuda spGemm_;
   SpGemmOnCudaOptions options_;
+};
+
+/// With all options; A is copied to the device before the measurement, and C stays there.
+template <class V>
+class WithOptions final : public SpGemmMethod<V> {
+public:
+  WithOptions(const SpGemmFactor<V>& factor, const SpGemmOptions<V>& options)
+      : product_(factor.context, factor.host, factor.host, options)
+  {
+  }
+  void run() override
+  {
+    drop();
+    made_ = product_.multiplyWithinMemory(0, product_.rows());
+  }
+  CsrMatrix<V> result() override
+  {
+    CsrMatrix<V> c = memoryOnHost<V>(product_.rows(), product_.columns(), made_.entries());
+    product_.place(made_, c, 0, 0);
+    return c;
+  }
+  void drop() override { made_ = {}; }
+  SpGemmReport report() const override { return product_.report(); }
+
+private:
+  PreparedProductOnCuda<V> product_;
+  RowsOfProduct<V> made_;
 };
 
 /// Computes values alone, on the kept pattern of a plan.
@@ -230,7 +258,17 @@ std::map<std::string, Maker<V>> makers(bool onCuda)
     all[name] = [onCuda, algorithm](const SpGemmFactor<V>& factor) -> std::unique_ptr<SpGemmMethod<V>> {
       if (onCuda)
         return std::make_unique<TilesOrRows<V>>(factor, algorithm);
-      return std::make_unique<OnCpu<V>>(factor, algorithm);
+      return std::make_unique<OnCpu<V>>(factor, SpGemmOptions<V>{.algorithm = algorithm});
+    };
+  for (const bool masked : {false, true})
+    all[masked ? "plus-pair-masked" : "plus-pair"] =
+        [onCuda, masked](const SpGemmFactor<V>& factor) -> std::unique_ptr<SpGemmMethod<V>> {
+      SpGemmOptions<V> options{.semiring = Semiring::plusPair};
+      if (masked)
+        options.mask = factor.host;
+      if (onCuda)
+        return std::make_unique<WithOptions<V>>(factor, options);
+      return std::make_unique<OnCpu<V>>(factor, std::move(options));
     };
   if (!onCuda)
     return all;
