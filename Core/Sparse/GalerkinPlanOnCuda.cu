@@ -14,7 +14,7 @@ GalerkinPlanOnCuda<V>::GalerkinPlanOnCuda(const Context& context, const CsrOnCud
   constexpr auto lists = SpGemmPlanOnCuda<V>::Lists::whereTheyFit;
   inner_.emplace(context, startsWithR ? r : a, startsWithR ? a : p, options, lists);
   outer_.emplace(context, startsWithR ? inner_->first() : r, startsWithR ? p : inner_->first(), options,
-                 lists);
+                 lists, &*inner_);
   if constexpr (!std::is_same_v<V, std::int64_t>) {
     Buffer<std::uint32_t> notFinite(context, 1);
     context.stream->fill(notFinite.span().data(), 0, sizeof(std::uint32_t));

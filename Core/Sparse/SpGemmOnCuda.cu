@@ -104,7 +104,7 @@ std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, co
 }
 
 SpGemmOnCuda::SpGemmOnCuda(const Context& context)
-    : context_(context), streams_(context), totalsOnHost_(context), totals_(context, 1)
+    : context_(context), streams_(context), totalsOnHost_(context), totals_(context, 2)
 {
 }
 
@@ -286,9 +286,9 @@ std::uint64_t SpGemmOnCuda::moveAhead(const AnalysisTotals& totals, KnownProduct
   return room;
 }
 
-bool SpGemmOnCuda::numbersWereFinite(const SpGemmOnCudaOptions& options) const
+bool SpGemmOnCuda::numbersWereFinite(const SpGemmOnCudaOptions& options, std::size_t place) const
 {
-  const bool finite = !totals_[0].notFinite;
+  const bool finite = !totals_[place].notFinite;
   if (!finite && options.algorithm == SpGemmAlgorithm::tiles)
     failAlgorithm("tiles", notFiniteText);
   return finite;
@@ -296,7 +296,7 @@ bool SpGemmOnCuda::numbersWereFinite(const SpGemmOnCudaOptions& options) const
 
 void SpGemmOnCuda::checkOverflow(const ProductAnalysisOnCuda& analysis)
 {
-  totals_.copyLater(analysis.totals);
+  askForTotals(analysis);
   context_.stream->wait();
   if (totals_[0].overflowed)
     throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. "
@@ -367,7 +367,7 @@ SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCu
       if (!same)
         findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
     }
-    totals_.copyLater(analysis.totals);
+    askForTotals(analysis);
     context_.stream->wait();
     const AnalysisTotals& totals = totals_[0];
     choice->tilesMayWin = totals.tilesMayWin && !totals.notFinite;

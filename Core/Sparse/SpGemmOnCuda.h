@@ -139,14 +139,13 @@ private:
   /// Computes the values. Rows in scratch memory are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
-  /// Copies the totals later; after a wait for the stream, numbersWereFinite is true if all values of tiles
-  /// were finite. It throws Error(usage) if not and tiles were asked for.
-  template <class V>
-  void askForTotals(const KnownProductOnCuda<V>& known)
+  /// Copies the totals later to place 0 or 1; after a wait for the stream, numbersWereFinite is true if all
+  /// values of tiles were finite. It throws Error(usage) if not and tiles were asked for.
+  void askForTotals(const ProductAnalysisOnCuda& analysis, std::size_t place = 0)
   {
-    totals_.copyLater(known.analysis.totals);
+    context_.stream->copyLater(&totals_[place], analysis.totals, sizeof(AnalysisTotals));
   }
-  bool numbersWereFinite(const SpGemmOnCudaOptions&) const;
+  bool numbersWereFinite(const SpGemmOnCudaOptions&, std::size_t place) const;
   /// Throws Error(usage) if a sum of int64 left the range; waits to learn it.
   void checkOverflow(const ProductAnalysisOnCuda&);
 

@@ -9,16 +9,18 @@ template <class V>
 KnownProductOnCuda<V> SpGemmPlanOnCuda<V>::patternBy(const SpGemmOnCudaOptions& options, SpGemmReport& report)
 {
   checkFactors(a_.rows, a_.columns, b_.rows, b_.columns);
-  return spGemm_.patternOf(a_.view(), b_.view(), a_.entries == 0 || b_.entries == 0, options, false, report);
+  return spGemm_->patternOf(a_.view(), b_.view(), a_.entries == 0 || b_.entries == 0, options, false, report);
 }
 
 template <class V>
 SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                                      const SpGemmOnCudaOptions& options, Lists lists)
-    : context_(context), a_(a), b_(b), options_(options), spGemm_(context),
+                                      const SpGemmOnCudaOptions& options, Lists lists,
+                                      const SpGemmPlanOnCuda* partner)
+    : context_(context), a_(a), b_(b), options_(options),
+      spGemm_(partner ? partner->spGemm_ : std::make_shared<SpGemmOnCuda>(context)), place_(partner ? 1 : 0),
       known_(patternBy(options, report_))
 {
-  spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // fills in the columns of C, too
+  spGemm_->computeNumbers(a.view(), b.view(), options.semiring, known_); // fills in the columns of C, too
   if (lists == Lists::whereTheyFit && shouldList()) {
     lists_.emplace(context, a.view(), b.view(), b.entries, known_.c.view(), known_.c.entries,
                    report_.products);
@@ -28,7 +30,7 @@ SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>
     known_.tilesOfC.reset();
     known_.c.value = start(a.value.span().data(), b.value.span().data());
   } else if (known_.tileGroups > 0) {
-    spGemm_.askForTotals(known_);
+    spGemm_->askForTotals(known_.analysis, place_);
     context.stream->wait();
     if (!isGood())
       known_.c.value = byRows(a.view(), b.view());
@@ -46,12 +48,12 @@ bool SpGemmPlanOnCuda<V>::shouldList() const
                            || report_.tileGroups < static_cast<std::uint64_t>(multiprocessors);
   const std::uint64_t bytes =
       report_.products * sizeof(EntryPair) + b_.entries * 36 + known_.c.entries * 2 * sizeof(std::uint32_t);
-  const std::uint64_t room =
-      options_.maxMemoryBytes > 0
-          ? options_.maxMemoryBytes - std::min<std::uint64_t>(report_.bytesTaken, options_.maxMemoryBytes)
-          : context_.stream->freeBytes() / 2;
+  constexpr std::uint64_t little = 128 << 20; // the question for free memory takes long
+  const bool fits = options_.maxMemoryBytes > 0
+                        ? report_.bytesTaken + bytes <= options_.maxMemoryBytes
+                        : bytes <= little || bytes <= context_.stream->freeBytes() / 2;
   return report_.products > 0 && report_.products <= most && a_.entries < ~0u && b_.entries < ~0u
-         && options_.algorithm == SpGemmAlgorithm::automatic && fewUseTiles && bytes <= room;
+         && options_.algorithm == SpGemmAlgorithm::automatic && fewUseTiles && fits;
 }
 
 template <class V>
@@ -88,22 +90,22 @@ Buffer<V> SpGemmPlanOnCuda<V>::start(const V* numbersOfA, const V* numbersOfB, O
     multiplyByListsOnCuda(context_, options_.semiring, *lists_, a.value, b.value, c.span().data(),
                           overflowed);
     if constexpr (std::is_same_v<V, std::int64_t>)
-      spGemm_.checkOverflow(known_.analysis);
+      spGemm_->checkOverflow(known_.analysis);
     return c;
   }
   if (known_.tileGroups > 0)
     refillTiles(a, b, other);
   markPart(context_, "tiles of values");
-  spGemm_.computeNumbers(a, b, options_.semiring, known_);
+  spGemm_->computeNumbers(a, b, options_.semiring, known_);
   if (known_.tileGroups > 0)
-    spGemm_.askForTotals(known_);
+    spGemm_->askForTotals(known_.analysis, place_);
   return std::move(known_.c.value);
 }
 
 template <class V>
 bool SpGemmPlanOnCuda<V>::isGood() const
 {
-  return known_.tileGroups == 0 || spGemm_.numbersWereFinite(options_);
+  return known_.tileGroups == 0 || spGemm_->numbersWereFinite(options_, place_);
 }
 
 template <class V>
@@ -115,7 +117,7 @@ Buffer<V> SpGemmPlanOnCuda<V>::byRows(const CsrView<V>& a, const CsrView<V>& b)
     SpGemmReport report;
     byRows_.emplace(patternBy(byRows, report));
   }
-  spGemm_.computeNumbers(a, b, options_.semiring, *byRows_);
+  spGemm_->computeNumbers(a, b, options_.semiring, *byRows_);
   return std::move(byRows_->c.value);
 }
 

@@ -4,6 +4,7 @@
 #include "Core/Sparse/Rows/InnerProductsOnCuda.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 
+#include <memory>
 #include <optional>
 
 namespace tessera {
@@ -18,9 +19,11 @@ public:
   /// another order than those of SpGemmOnCuda::multiply.
   enum class Lists { none, whereTheyFit };
 
-  /// The patterns of A and B must outlive the plan. Throws as SpGemmOnCuda::multiply.
+  /// The patterns of A and B must outlive the plan. Streams and pinned memory, which take longer to make than
+  /// a product, are those of a `partner`, if there is one. Throws as SpGemmOnCuda::multiply.
   TESSERA_CUDA_ONLY SpGemmPlanOnCuda(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                                     const SpGemmOnCudaOptions& = {}, Lists = Lists::none);
+                                     const SpGemmOnCudaOptions& = {}, Lists = Lists::none,
+                                     const SpGemmPlanOnCuda* partner = nullptr);
 
   /// C for the values that the constructor was given. The values are there until the first execution.
   const CsrOnCuda<V>& first() const { return known_.c; }
@@ -55,7 +58,8 @@ private:
   Context context_;
   const CsrOnCuda<V>&a_, &b_;
   SpGemmOnCudaOptions options_;
-  SpGemmOnCuda spGemm_;
+  std::shared_ptr<SpGemmOnCuda> spGemm_;
+  std::size_t place_; // of this plan's totals, 1 for a plan with a partner
   SpGemmReport report_;
   KnownProductOnCuda<V> known_;
   std::optional<KnownProductOnCuda<V>>

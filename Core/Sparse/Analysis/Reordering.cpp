@@ -8,6 +8,7 @@
 #include "Core/Sparse/Rows/OrderedRows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <span>
 
@@ -28,15 +29,32 @@ bool areAlike(const MatrixPattern& matrix, std::size_t row, std::size_t other)
          && std::ranges::equal(columnsOf(matrix, row), columnsOf(matrix, other));
 }
 
-/// Whether half of some rows, taken at equal distances, have a row of equal pattern among their columns.
-bool hasNodes(const MatrixPattern& matrix)
+/// Whether two rows have three quarters of the longer one's columns in common, as in a band.
+bool areNearlyAlike(const MatrixPattern& matrix, std::size_t row, std::size_t other)
 {
-  constexpr std::size_t wanted = 256;
+  const auto of = columnsOf(matrix, row), ofOther = columnsOf(matrix, other);
+  const std::size_t wanted = (3 * std::max(of.size(), ofOther.size()) + 3) / 4;
+  std::vector<std::uint32_t> common;
+  if (std::min(of.size(), ofOther.size()) >= wanted)
+    std::ranges::set_intersection(of, ofOther, std::back_inserter(common));
+  return common.size() >= wanted;
+}
+
+/// Whether half of some rows, taken at equal distances, have a row of equal pattern among their columns, or a
+/// row that is nearly alike among some of them.
+bool hasAlikeRows(const MatrixPattern& matrix)
+{
+  constexpr std::size_t wanted = 256, columnsTried = 8;
   const std::size_t step = std::max<std::size_t>(1, matrix.rows / wanted);
   std::size_t rows = 0, alike = 0;
-  for (std::size_t row = 0; row < matrix.rows; row += step, ++rows)
-    alike += std::ranges::any_of(columnsOf(matrix, row),
-                                 [&](std::uint32_t c) { return c != row && areAlike(matrix, row, c); });
+  for (std::size_t row = 0; row < matrix.rows; row += step, ++rows) {
+    const auto columns = columnsOf(matrix, row);
+    bool isAlike =
+        std::ranges::any_of(columns, [&](std::uint32_t c) { return c != row && areAlike(matrix, row, c); });
+    for (std::size_t i = 0; !isAlike && i < columns.size(); i += columns.size() / columnsTried + 1)
+      isAlike = columns[i] != row && areNearlyAlike(matrix, row, columns[i]);
+    alike += isAlike;
+  }
   return 2 * alike >= rows && rows > 0;
 }
 
@@ -253,8 +271,8 @@ Reordering reorderForTiles(const Context& context, const CsrMatrix<V>& matrix, b
   };
   if (matrix.columns > largestTiledColumns)
     return stays("more than " + std::to_string(largestTiledColumns) + " columns");
-  if (!always && !hasNodes(matrix))
-    return stays("few rows have equal patterns");
+  if (!always && !hasAlikeRows(matrix))
+    return stays("few rows are alike");
   const double products = productCount(context, matrix, matrix);
   found.perPairBefore = productsPerPair(context, matrix, products);
   if (!always && found.perPairBefore >= productsPerTilePair)

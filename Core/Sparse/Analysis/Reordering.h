@@ -25,10 +25,10 @@ struct Reordering {
 /// Numbers the nodes of a square matrix, which are its rows of equal pattern, by the reverse algorithm of
 /// Cuthill and McKee ("Reducing the bandwidth of sparse symmetric matrices", 1969; reversed by A. George,
 /// 1971), from a pseudo-peripheral node (A. George and J. Liu, "An implementation of a pseudoperipheral node
-/// finder", 1979). Unless `always`, a matrix stays as it is if its rows are hardly ever alike, if its tiles
-/// are full already, or if the numbering does not halve the pairs of tiles that meet and make tiles faster
-/// than rows. Every tie goes to the lower number, so that the result is always the same. Columns must rise.
-/// `reordered` receives the matrix by the new numbers if there are any.
+/// finder", 1979). Unless `always`, a matrix stays as it is if its rows are hardly ever alike or nearly so,
+/// if its tiles are full already, or if the numbering does not halve the pairs of tiles that meet and make
+/// tiles faster than rows. Every tie goes to the lower number, so that the result is always the same. Columns
+/// must rise. `reordered` receives the matrix by the new numbers if there are any.
 template <class V>
 Reordering reorderForTiles(const Context&, const CsrMatrix<V>&, bool always, CsrMatrix<V>& reordered);
 

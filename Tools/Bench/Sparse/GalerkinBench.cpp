@@ -3,7 +3,6 @@
 #include "Core/Compute/ContextChoice.h"
 #include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Error.h"
-#include "Core/Sparse/Analysis/ProductWork.h"
 #include "Core/Sparse/GalerkinPlan.h"
 #include "Core/Sparse/GalerkinPlanOnCuda.h"
 #include "Tools/Bench/BenchClock.h"
@@ -121,12 +120,12 @@ public:
   }
 
 private:
-  BenchResult& add(const Context& context, const Level& level, const char* method, const BenchTimes& times,
-                   double products)
+  BenchResult& add(const Context& context, const Level& level, const char* method, const BenchTimes& times)
   {
     const std::uint64_t bytes = level.r.bytes() + level.a.bytes() + level.p.bytes();
-    return results_.emplace_back(
-        measuredRow(context, level.name, method, times, products, static_cast<double>(bytes)));
+    return results_.emplace_back(measuredRow(context, level.name, method, times,
+                                             static_cast<double>(level.a.entries()),
+                                             static_cast<double>(bytes)));
   }
 
   void onCpu(const Level& level)
@@ -136,19 +135,9 @@ private:
       std::optional<GalerkinPlan<double>> plan;
       const BenchTimes first = timesOfLongRuns(repeats_, [&] { plan.emplace(context, level.a, level.p); });
       const BenchTimes again = timesOfLongRuns(repeats_, [&] { plan->execute(level.a.value); });
-      const double products = productsOf(level, *plan);
-      add(context, level, "first", first, products);
-      add(context, level, "again", again, products);
+      add(context, level, "first", first);
+      add(context, level, "again", again);
     }
-  }
-
-  static double productsOf(const Level& level, const GalerkinPlan<double>& plan)
-  {
-    const Context host;
-    return plan.startsWithR() ? productCount(host, level.r, level.a)
-                                    + productCount(host, multiply(host, level.r, level.a), level.p)
-                              : productCount(host, level.a, level.p)
-                                    + productCount(host, level.r, multiply(host, level.a, level.p));
   }
 
   void onCuda(const Level& level)
@@ -169,16 +158,12 @@ private:
       values = {};
       values = plan->execute(a.value.span().data());
     });
-    const Context host{{}, context_.threads};
-    const double products =
-        productCount(host, level.a, level.p) + productCount(host, level.r, multiply(host, level.a, level.p));
     const std::size_t ofFirst = results_.size();
-    add(context_, level, "first", first, products);
-    add(context_, level, "again", again, products).largestError =
-        values.toHost(context_) == c.value.toVector() ? 0 : 1;
+    add(context_, level, "first", first);
+    add(context_, level, "again", again).largestError = values.toHost(context_) == c.value.toVector() ? 0 : 1;
     addParts(level);
     try {
-      beside(level, {&r, &a, &p, &between}, c, ofFirst, products);
+      beside(level, {&r, &a, &p, &between}, c, ofFirst);
     } catch (const Error& error) {
       std::fprintf(stderr, "%s: %s\n", level.name.c_str(), error.what());
     }
@@ -190,8 +175,7 @@ private:
 
   /// The two products by cuSPARSE's interface for other values. Each reads its own copy of A P, so that none
   /// is copied between them.
-  void beside(const Level& level, const Matrices& of, const CsrMatrix<double>& expected, std::size_t ofFirst,
-              double products)
+  void beside(const Level& level, const Matrices& of, const CsrMatrix<double>& expected, std::size_t ofFirst)
   {
     std::optional<CusparseProduct<double>> inner, outer;
     const BenchTimes first = clock_.time([&] {
@@ -206,8 +190,8 @@ private:
       inner->recompute();
       outer->recompute();
     });
-    add(context_, level, "cusparse-reuse first", first, products);
-    add(context_, level, "cusparse-reuse again", again, products).largestError =
+    add(context_, level, "cusparse-reuse first", first);
+    add(context_, level, "cusparse-reuse again", again).largestError =
         largestDifference(outer->broughtToHost(outer->kept()), expected, level.name);
     results_[ofFirst].ratio = first.msWarm / results_[ofFirst].msWarm;
     results_[ofFirst + 1].ratio = again.msWarm / results_[ofFirst + 1].msWarm;
