@@ -62,7 +62,8 @@ struct PreparedProduct<V>::Workspace {
     }
   }
   std::optional<TileProduct<V>> tileProduct;
-  std::vector<TileRowBuilder<V>> tileRows;         // for tiles of A, unless A is B
+  std::vector<TileRowBuilder<V>> tileRows; // for tiles of A, unless A is B
+  std::array<std::vector<std::uint32_t>, groupsAtOnce> tilesOfMask;
   std::size_t firstComputed = 0, lastComputed = 0; // the groups that tileProduct holds
   std::shared_ptr<void> rowProduct;                // a RowProduct<V, Ring>, made when the first row needs it
   std::vector<std::pair<std::uint32_t, V>> scratch;
@@ -173,6 +174,22 @@ std::uint64_t PreparedProduct<V>::maskEntries(std::size_t group) const
   return start[std::min((group + 1) * tileSide, a_.rows)] - start[group * tileSide];
 }
 
+/// The columns of the tiles that the mask has in a group of 8 rows.
+template <class V>
+std::span<const std::uint32_t> PreparedProduct<V>::tilesOfMask(std::size_t group,
+                                                               std::vector<std::uint32_t>& tiles) const
+{
+  tiles.clear();
+  const MatrixPattern& mask = *options_.mask;
+  for (std::uint64_t i = mask.rowStart[group * tileSide];
+       i < mask.rowStart[std::min((group + 1) * tileSide, a_.rows)]; ++i)
+    if (const auto tile = static_cast<std::uint32_t>(mask.column[i] / tileSide);
+        tiles.empty() || tiles.back() != tile)
+      tiles.push_back(tile);
+  std::ranges::sort(tiles); // a tile of several rows is there several times
+  return tiles;
+}
+
 template <class V>
 void PreparedProduct<V>::choose()
 {
@@ -222,10 +239,8 @@ std::string PreparedProduct<V>::chooseByPattern(bool asked)
   if (asked)
     tiledByPattern_.emplace(groups(), 1);
   else
-    tiledByPattern_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
-  constexpr std::uint64_t sparse = 4; // rows make no product that a mask leaves out, tiles make all
-  for (std::size_t group = 0; !asked && group < groups(); ++group)
-    (*tiledByPattern_)[group] &= maskEntries(group) >= analysis_.groupBound[group] / sparse;
+    tiledByPattern_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()),
+                                       (options_.mask ? productsPerTilePairMasked : productsPerTilePair));
   if (std::ranges::count(*tiledByPattern_, 1) == 0)
     tilesOfA_ = tilesOfB_ = {}; // the lists of a scattered matrix take a third of its memory
   return "";
@@ -255,8 +270,11 @@ std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t g
     return group - workspace.firstComputed;
   std::array<TileRow<V>, groupsAtOnce> rows;
   std::size_t count = 0;
-  for (; count < groupsAtOnce && group + count < lastGroup && tiled_[group + count]; ++count)
+  for (; count < groupsAtOnce && group + count < lastGroup && tiled_[group + count]; ++count) {
     rows[count] = tileRow(workspace.tileRows[count], group + count);
+    if (options_.mask && !options_.complementMask)
+      rows[count].wanted = tilesOfMask(group + count, workspace.tilesOfMask[count]);
+  }
   workspace.tileProduct->compute(std::span<const TileRow<V>>(rows.data(), count));
   workspace.firstComputed = group;
   workspace.lastComputed = group + count;

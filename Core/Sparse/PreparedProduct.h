@@ -93,6 +93,7 @@ private:
             tiles_.numbers.data() + first * tileSide * tileSide};
   }
   std::uint64_t maskEntries(std::size_t group) const;
+  std::span<const std::uint32_t> tilesOfMask(std::size_t group, std::vector<std::uint32_t>& tiles) const;
   RowMask maskOf(std::size_t row) const
   {
     const MatrixPattern& mask = *options_.mask;

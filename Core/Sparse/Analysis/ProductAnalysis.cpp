@@ -105,13 +105,13 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
 }
 
 std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis,
-                                           const std::vector<std::uint64_t>& tilePairs)
+                                           const std::vector<std::uint64_t>& tilePairs, double productsAPair)
 {
   std::vector<std::uint8_t> tiled(tilePairs.size());
   for (std::size_t group = 0; group < tiled.size(); ++group)
     tiled[group] = tilePairs[group] > 0
                    && static_cast<double>(analysis.groupProducts[group])
-                          >= productsPerTilePair * static_cast<double>(tilePairs[group]);
+                          >= productsAPair * static_cast<double>(tilePairs[group]);
   return tiled;
 }
 

@@ -4,6 +4,7 @@
 #include "Core/Sparse/Rows/ColumnSet.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct TileRow {
   const std::uint32_t* column = nullptr;
   const std::uint64_t* bitmap = nullptr;
   const V* numbers = nullptr;
+  // The columns of tiles, rising, where the product is wanted; none: everywhere.
+  std::optional<std::span<const std::uint32_t>> wanted = {};
 };
 
 /// Builds rows of tiles of matrices whose columns rise in each row. Each thread needs an object of its own.

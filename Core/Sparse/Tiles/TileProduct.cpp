@@ -31,7 +31,7 @@ struct TilePairs {
   const std::uint64_t* product; // pattern of each product
   const std::uint8_t* rowMask;
   const V* b;                // (count, 8, 8)
-  const std::uint32_t* slot; // for each column of tiles: the tile of C
+  const std::uint32_t* slot; // for each column of tiles: the tile of C, or none
   std::uint64_t* bitmapOfC;  // for each tile of C
   V* c;                      // (tiles of C, 8, 8)
   const V* next;             // the row of tiles of B that is needed next; it is prefetched
@@ -85,10 +85,12 @@ struct TileKernel {
       const unsigned live = columns & pairs.rowMask[i];
       if (live == 0)
         continue;
-      const std::size_t slot = pairs.slot[pairs.column[i]];
+      const std::uint32_t slot = pairs.slot[pairs.column[i]];
+      if (slot == none)
+        continue;
       pairs.bitmapOfC[slot] |= pairs.product[i];
       const V* const b = pairs.b + i * numbersPerTile;
-      V* const c = pairs.c + slot * numbersPerTile;
+      V* const c = pairs.c + std::size_t{slot} * numbersPerTile;
       if (upper)
         addFourRows<V, 0>(pairs.a, b, live, c);
       if (lower)
@@ -134,8 +136,16 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     seen_.addWord(word, bits);
   }
   sums.column.clear();
+  const std::uint32_t* wanted = a.wanted ? a.wanted->data() : nullptr;
   if (low <= high)
     seen_.drain(low, high, [&](std::uint32_t tile) {
+      if (a.wanted) {
+        wanted = std::find_if(wanted, a.wanted->data() + a.wanted->size(),
+                              [&](std::uint32_t one) { return one >= tile; });
+        sums.slot[tile] = none;
+        if (wanted == a.wanted->data() + a.wanted->size() || *wanted != tile)
+          return;
+      }
       sums.slot[tile] = static_cast<std::uint32_t>(sums.column.size());
       sums.column.push_back(tile);
     });

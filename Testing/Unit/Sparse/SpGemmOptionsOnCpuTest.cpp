@@ -11,6 +11,28 @@ namespace {
 
 using namespace testing;
 
+TEST(SpGemmOptions, TilesUnderAMaskHaveTheBitsOfRows)
+{
+  EntryMap<double> entries, places;
+  Dice dice(30);
+  for (std::uint32_t row = 0; row < 150; ++row) {
+    for (std::uint32_t i = 0; i < 50; ++i)
+      entries[{row, row / 50 * 50 + i}] = dice.unit() - 0.5;
+    if (row % 50 > 7) // the first group of each block has an empty mask
+      places[{row, static_cast<std::uint32_t>(dice.below(150))}] = 1;
+  }
+  const CsrMatrix<double> a = matrixOf(150, 150, entries);
+  SpGemmOptions<double> options{.mask = matrixOf(150, 150, places)};
+  SpGemmReport report;
+  const CsrMatrix<double> c = multiply(Context{}, a, a, options, &report);
+  EXPECT_EQ(report.tileGroups, 19u) << report.choice;
+  EXPECT_GT(c.entries(), 10u);
+  options.algorithm = SpGemmAlgorithm::rows;
+  expectSame(c, multiply(Context{}, a, a, options));
+  SpGemmPlan<double> plan(Context{}, a, a, {.mask = options.mask});
+  expectSame(plan.execute(a.value, a.value), c);
+}
+
 TEST(SpGemmOptions, AMaskBoundsTheEntriesOfAProductByRows)
 {
   const CsrMatrix<double> a = smallNumbers<double>(50, 50, 1);
