@@ -252,7 +252,7 @@ OptimizerReport withRemedy(const Stage<D>& stage, const MotionMasks<D>& masksOfL
     return minimize();
   } catch (const TooFewValidSamples& error) {
     const auto motion = [&](const MotionMasks<D>& masks) {
-      return motionBetween<D>(stage.input, masks, startChain(stage), cost.lastChain());
+      return motionBetween<D>(stage.context, stage.input, masks, startChain(stage), cost.lastChain());
     };
     FewSamples few{.asGiven = motion(masksAsGiven(stage.input)),
                    .atLevel = motion(masksOfLevel),
@@ -332,16 +332,17 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.evaluations = cost.evaluations().all;
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
   memory.addTo(summary);
-  watch.addTo(cost, std::as_const(position).span(), summary);
+  watch.addTo(cost, std::as_const(position).span(), stage.input.timesParts, summary);
   std::string diverged, doubtful;
   if (std::find(stage.runs.begin() + static_cast<std::ptrdiff_t>(level) + 1, stage.runs.end(), true)
       == stage.runs.end()) {
     const TransformChain<D> start = startChain(stage);
     const ImageGeometry<D>& fixed = stage.input.fixed.front()->geometry;
-    const Motion motion = motionBetween<D>(stage.input, masksAsGiven(stage.input), start, stage.chain);
+    const Motion motion =
+        motionBetween<D>(stage.context, stage.input, masksAsGiven(stage.input), start, stage.chain);
     diverged = whyDiverged<D>(cost, motion, diagonalMm(fixed), start, stage.chain,
                               ValidSampleRule::requiredShare(stage.parameters, level));
-    if (diverged.empty())
+    if (diverged.empty() && !stage.input.start) // one that goes on may well have nothing to do
       doubtful = motion.largestMm < noMotion * *std::ranges::min_element(fixed.spacingMm)
                          && report.iterations + summary.evaluationsWithGradient > 0
                      ? "it moved no point of the fixed image (and mask) by a thousandth of a voxel, so its "

@@ -50,6 +50,8 @@ struct StageInput {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   /// Null: none. Images of levels that several runs share.
   FilteredImages<D>* filtered = nullptr;
+  /// Evaluations are timed part by part after each level, which takes as long as a few more of them.
+  bool timesParts = true;
 
   bool isOver() const
   {

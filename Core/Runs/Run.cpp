@@ -223,6 +223,7 @@ private:
     StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
     input.start = starts_[stage.number];
     input.deadline = deadline_;
+    input.timesParts = !warm_; // an update has no time for it
     if (warm_)
       input.filtered = &warm_->filtered;
     const Parameters parameters = stage.prepared.parameters;

@@ -203,7 +203,7 @@ void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, L
   const ChainPointer<D> start = chainAfter<D>(stage.prepared, input);
   StageInput<D> coarse = input;
   coarse.fixed = {coarseImage<D>(input.fixed.front()->geometry)};
-  const double inside = motionBetween<D>(coarse, {}, *start, *start).insideAtStart;
+  const double inside = motionBetween<D>(Context{Device{}, 1}, coarse, {}, *start, *start).insideAtStart;
   if (inside < fewInside)
     log.warning("by their headers the images hardly overlap at the start: " + decimals(100 * inside, 1)
                 + " % of the fixed image map into the moving one. Usual remedies: a first stage with "

@@ -9,6 +9,7 @@
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/RunRecord.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
 #include "Tools/Follow/Arrivals.h"
@@ -218,6 +219,8 @@ private:
                        {"reading", found.readingSeconds},
                        {"looking", found.lookingSeconds},
                        {"registering", found.registeringSeconds},
+                       {"preparing", found.preparingSeconds},
+                       {"levels", found.levelsSeconds},
                        {"all", secondsSince(image.time)}};
   }
 

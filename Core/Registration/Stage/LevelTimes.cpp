@@ -112,11 +112,12 @@ LevelWatch<D>::LevelWatch(const Context& context, const std::vector<std::string>
 }
 
 template <int D>
-void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, LevelSummary& summary)
+void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, bool timesParts,
+                          LevelSummary& summary)
 {
   times_.cost = cost.times();
   for (const int kind : {0, 1})
-    if (times_.cost.evaluations[kind] > 0)
+    if (timesParts && times_.cost.evaluations[kind] > 0)
       times_.phases[kind] = cost.timePhases(position, kind == 1);
   if (context_.onCuda())
     summary.phases = times_.phases[1];

@@ -66,9 +66,9 @@ public:
     times_.minimizing = clock.milliseconds();
     return report;
   }
-  /// Times one evaluation of each kind that occurred, part by part, and fills the summary's seconds, time and
-  /// phases.
-  void addTo(Cost<D>&, std::span<const double> position, LevelSummary&);
+  /// Fills the summary's seconds, time and phases. With `timesParts` one evaluation of each kind that
+  /// occurred is timed part by part.
+  void addTo(Cost<D>&, std::span<const double> position, bool timesParts, LevelSummary&);
 
 private:
   const Context& context_;

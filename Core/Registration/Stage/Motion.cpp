@@ -1,10 +1,12 @@
 #include "Core/Registration/Stage/Motion.h"
 
 #include "Core/Compute/Math/SmallMatrix.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -43,8 +45,8 @@ MotionMasks<D> masksAsGiven(const StageInput<D>& input)
 }
 
 template <int D>
-Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, const TransformChain<D>& start,
-                     const TransformChain<D>& end)
+Motion motionBetween(const Context& context, const StageInput<D>& input, const MotionMasks<D>& masks,
+                     const TransformChain<D>& start, const TransformChain<D>& end)
 {
   const ImageGeometry<D>&fixed = input.fixed.front()->geometry, &moving = input.moving.front()->geometry;
   const PointToIndex<D> pointToIndex = moving.pointToIndex();
@@ -52,12 +54,16 @@ Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, co
   const Vec<D> fixedCentre = fixed.centerMm(), movingCentre = moving.centerMm();
   const double stepMm = *std::min_element(fixed.spacingMm.begin(), fixed.spacingMm.end()) / 2;
   const auto inMask = [&](const Vec<D>& pointMm) { return !masks.moving || masks.moving->contains(pointMm); };
-  Motion motion;
-  std::size_t count = 0;
-  std::array<float, batchCapacity> unused;
-  for (std::size_t first = 0; first < positionCount(points); first += batchCapacity) {
+  struct Sums : Motion {
+    std::size_t count = 0;
+  };
+  std::vector<Sums> all((positionCount(points) + batchCapacity - 1) / batchCapacity);
+  const Context host{Device{}, context.threads};
+  forEachRange(host, positionCount(points), batchCapacity, [&](std::size_t first, std::size_t last) {
+    Sums& motion = all[first / batchCapacity];
     PointBatch<D> batch;
-    fillBatch<D>(points, first, std::min(first + batchCapacity, positionCount(points)), batch, unused.data());
+    std::array<float, batchCapacity> unused;
+    fillBatch<D>(points, first, last, batch, unused.data());
     const PointBatch<D> before = mapped<D>(start, batch, -1, 0), after = mapped<D>(end, batch, -1, 0);
     std::array<PointBatch<D>, D> beside;
     for (int axis = 0; axis < D; ++axis)
@@ -84,11 +90,21 @@ Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, co
       motion.foldedAtEnd += !(determinant(derivative) > 0);
       motion.insideIfCentred += isInside<D>(moving, pointToIndex, centred);
     }
-    count += batch.count;
+    motion.count = batch.count;
+  });
+  Motion motion;
+  double count = 0;
+  constexpr std::array sums{&Motion::meanMm,         &Motion::insideAtStart, &Motion::insideAtEnd,
+                            &Motion::inMaskAtStart,  &Motion::inMaskAtEnd,   &Motion::foldedAtEnd,
+                            &Motion::insideIfCentred};
+  for (const Sums& of : all) {
+    count += static_cast<double>(of.count);
+    motion.largestMm = std::max(motion.largestMm, of.largestMm);
+    for (double Motion::*const sum : sums)
+      motion.*sum += of.*sum;
   }
-  for (double* const sum : {&motion.meanMm, &motion.insideAtStart, &motion.insideAtEnd, &motion.inMaskAtStart,
-                            &motion.inMaskAtEnd, &motion.foldedAtEnd, &motion.insideIfCentred})
-    *sum /= static_cast<double>(std::max<std::size_t>(1, count));
+  for (double Motion::*const sum : sums)
+    motion.*sum /= std::max(1.0, count);
   return motion;
 }
 

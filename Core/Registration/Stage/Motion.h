@@ -23,8 +23,8 @@ template <int D>
 MotionMasks<D> masksAsGiven(const StageInput<D>&);
 
 template <int D>
-Motion motionBetween(const StageInput<D>&, const MotionMasks<D>&, const TransformChain<D>& start,
-                     const TransformChain<D>& end);
+Motion motionBetween(const Context&, const StageInput<D>&, const MotionMasks<D>&,
+                     const TransformChain<D>& start, const TransformChain<D>& end);
 
 /// Whether a point lies in a voxel of the image; one that is not a number does not.
 template <int D>

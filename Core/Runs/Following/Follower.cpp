@@ -314,6 +314,7 @@ private:
   void tell(const RunSummary& summary, const RunRequest& request, FollowUpdate<D>& found) const
   {
     found.endedInTime = false;
+    found.device = summary.device;
     for (std::size_t i = 0; i < summary.stages.size(); ++i) {
       const std::vector<LevelSummary>& levels = summary.stages[i].levels;
       const auto& map = request.stages[i].map;
@@ -325,6 +326,10 @@ private:
       found.levels.push_back(levels.empty() ? -1 : static_cast<int>(levels.front().level));
       if (!levels.empty())
         found.metric = levels.back().value;
+      for (const LevelSummary& level : levels) {
+        found.preparingSeconds += level.preparationSeconds;
+        found.levelsSeconds += level.seconds - level.preparationSeconds;
+      }
       found.whatWasRun.push_back(parameterText(*asItRan(map, levels)));
     }
   }

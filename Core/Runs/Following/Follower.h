@@ -36,6 +36,8 @@ struct FollowUpdate {
   double readingSeconds = 0, lookingSeconds = 0, registeringSeconds = 0;
   std::vector<std::string> warnings;   // of the runs; those of the first update are in the log, too
   std::vector<std::string> whatWasRun; // parameters, a text for each stage: see Follower
+  double preparingSeconds = 0, levelsSeconds = 0; // of registering: before the first iterations, and after
+  std::string device;                             // "cpu", "cuda:0": of the last stage
 };
 
 /// Registers image after image of one patient to one fixed image. It keeps the fixed side, the devices and
