@@ -230,6 +230,12 @@ Json recordOf(const RunRequest& request, const InputHeaders& headers, const RunS
                      {"outputFiles", files},
                      {"outputs", jsonOfOutputs(outputs, facts.digestOfOutput)},
                      {"warnings", facts.warnings}});
+  if (const auto& series = run.series)
+    record["series"] = {{"volumes", series->volumes},
+                        {"volumesWithoutResult", series->failed},
+                        {"correlation", series->correlation},
+                        {"framewiseDisplacementMm",
+                         series->framewiseDisplacementMm ? Json(*series->framewiseDisplacementMm) : Json()}};
   return record;
 }
 

@@ -29,6 +29,13 @@ struct StageSummary {
   std::vector<std::string> files;           // that the listener has written
 };
 
+/// Of the volumes of a series that were registered.
+struct SeriesFigures {
+  std::size_t volumes = 0, failed = 0;
+  double correlation = 0;                        // the mean of those that have a result
+  std::optional<double> framewiseDisplacementMm; // the mean; none: their transforms are not rigid
+};
+
 /// What a run has done so far.
 struct RunSummary {
   std::string device, deviceReason; // of the last stage
@@ -38,6 +45,7 @@ struct RunSummary {
   std::vector<StageSummary> stages;
   std::optional<RunQuality> quality;   // of the last stage's result
   std::optional<RunPictures> pictures; // if the request asks for them
+  std::optional<SeriesFigures> series; // of RunRequest::seriesReference
 
   std::vector<StageCurves> curves() const
   {

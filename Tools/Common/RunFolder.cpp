@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <ranges>
 
@@ -77,6 +78,13 @@ std::string laterStagesThan(const std::string& transformFile)
   return transformFile + " is stage " + std::to_string(found - transforms.begin())
          + " of its run; later stages are left out: "
          + joined(std::ranges::subrange(found + 1, transforms.end()));
+}
+
+std::string sixDigits(std::size_t number)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%06zu", number);
+  return text;
 }
 
 }

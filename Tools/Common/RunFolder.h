@@ -13,6 +13,9 @@ std::vector<std::string> transformsOfStages(const std::string& folder);
 /// else the path itself. Throws Error(usage) for the folder of a run that failed or that has no run.json.
 std::string transformFileOf(const std::string& path, const std::string& option);
 
+/// "000012", in names of files and folders.
+std::string sixDigits(std::size_t number);
+
 /// Says which stages come after a transform file, if the run.json beside it tells of such; else empty.
 std::string laterStagesThan(const std::string& transformFile);
 

@@ -6,18 +6,10 @@
 #include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Register/InverseResults.h"
 
-#include <cstdio>
-
 namespace tessera {
-
-std::string sixDigits(std::size_t number)
-{
-  char text[32];
-  std::snprintf(text, sizeof text, "%06zu", number);
-  return text;
-}
 
 template <int D>
 UpdateFolder<D>::UpdateFolder(const Registry& registry, const FollowOptions& options, std::size_t number,

@@ -9,9 +9,6 @@
 
 namespace tessera {
 
-/// "000012"
-std::string sixDigits(std::size_t number);
-
 /// Writes the files of one update into a folder of its own: transforms and images while it runs, the rest at
 /// its end.
 template <int D>

@@ -2,7 +2,10 @@
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Follow/FollowRun.h"
-#include "Tools/Follow/SeriesRun.h"
+#include "Tools/Follow/UpdateLines.h"
+#include "Tools/Register/SeriesRun.h"
+
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 
@@ -26,6 +29,21 @@ void checkFolders(const FollowOptions& options)
                       "another folder for results");
 }
 
+int followSeries(const Registry& registry, const FollowOptions& options, RunLog& log)
+{
+  const EndOnSignals ending(log);
+  UpdateLines lines;
+  const SeriesOutcome found = runSeries(
+      registry,
+      {options.request, options.series, options.outFolder, options.reference, options.order,
+       options.write == "all", options.hasPage ? "series.html" : "", options.lastAxisIsTime},
+      [&lines](const nlohmann::ordered_json& line) { lines.put(line); }, log);
+  const SeriesFigures& figures = found.figures;
+  return static_cast<int>(figures.failed == figures.volumes ? ExitCode::unreadableInput
+                          : figures.failed == 0             ? ExitCode::done
+                                                            : ExitCode::someRowsFailed);
+}
+
 int run(std::vector<std::string> tokens, RunLog& log)
 {
   const ProgramText text = followText();
@@ -44,12 +62,10 @@ int run(std::vector<std::string> tokens, RunLog& log)
   log.setConsoleLevel(LogLevel::warning); // standard output is for the lines of updates alone
   Registry registry;
   registerComponents(registry);
-  if (options.series.empty()) {
-    watchSignals();
-    return followImages(registry, options, log);
-  }
-  const EndOnSignals ending(log);
-  return runSeries(registry, options, log);
+  if (!options.series.empty())
+    return followSeries(registry, options, log);
+  watchSignals();
+  return followImages(registry, options, log);
 }
 
 }

@@ -1,9 +1,8 @@
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ImageSource.h"
+#include "Core/Image/Slices/VolumeReader.h"
 #include "Core/Runs/Following/Follower.h"
+#include "Core/Runs/Following/Series.h"
 #include "Core/Runs/Following/SeriesPage.h"
-#include "Core/Runs/Following/VolumeMotion.h"
 #include "Core/Runs/Following/WhatWasRun.h"
 #include "Tools/Python/Asked.h"
 #include "Tools/Python/Bindings.h"
@@ -122,86 +121,127 @@ Work* update(std::shared_ptr<Followed> followed, const nb::object& moving, doubl
   });
 }
 
-/// Volumes are the moving images: arrays of 3D, or a file in 4D. Also returns the distance in time of a file.
-std::pair<SeriesRequest<3>, double> seriesOf(const Asked& asked, const std::string& reference, Log& log)
-{
-  Asked rest = asked;
-  rest.moving.clear();
-  if (reference != "fixed")
-    rest.fixed.clear();
-  SeriesRequest<3> series;
-  series.run = requestOf(rest, log);
-  series.reference = reference;
+/// A series and what was found for it.
+struct AskedSeries {
+  SeriesRequest<3> request;
+  ImageGeometry<3> geometry, reference;
   double timeStep = 1;
-  for (const Source* const source : asked.moving) {
-    const GivenImage given = source->image(series.run.threads, log);
-    if (given.isFile()) {
-      std::vector<std::string> notes;
-      const auto volumes = readVolumes(given.path, {}, notes, series.run.threads);
-      series.volumes = {volumes.begin(), volumes.end()};
-      const ImageHeader header = readImageHeader(given.path, {});
-      series.volumes.front().type = header.componentType;
-      timeStep = header.spacingMm[3];
-      for (const std::string& note : notes)
-        log.note("series: " + note);
-    } else {
-      series.volumes.push_back(*given.held<3>());
-    }
-  }
-  const PixelType type = series.volumes.front().type;
-  series.type = type == PixelType::float64 ? PixelType::float32 : type;
-  return {std::move(series), timeStep};
-}
+  std::vector<VolumeResult<3>> results;
+  std::vector<std::byte> pixels; // of all volumes; of those without a result they are 0
+  std::vector<std::optional<VolumeMotion>> motions;
 
-/// All volumes in one array of t, z, y, x; those without a result are 0.
-nb::object imagesOf(const SeriesResult<3>& found, PixelType type)
+  /// Volumes are the moving images: arrays of 3D, or a file in 4D.
+  AskedSeries(const Asked& asked, const std::string& reference, Log& log)
+  {
+    Asked rest = asked;
+    rest.moving.clear();
+    if (reference != "fixed")
+      rest.fixed.clear();
+    request.run = requestOf(rest, log);
+    request.reference = reference;
+    const int threads = request.run.threads;
+    if (const GivenImage first = asked.moving.front()->image(threads, log); first.isFile()) {
+      const auto file = std::make_shared<VolumeReader<3>>(first.path, ReadingOptions{}, threads);
+      for (const std::string& note : file->notes())
+        log.note("series: " + note);
+      request.volumes = file->volumes();
+      request.read = [=](std::size_t i) { return HeldImage<3>(file->read(i, threads)); };
+      request.type = file->header().componentType;
+      geometry = file->geometry();
+      timeStep = file->header().spacingMm[3];
+    } else {
+      std::vector<HeldImage<3>> volumes;
+      for (const Source* const source : asked.moving)
+        volumes.push_back(*source->image(threads, log).held<3>());
+      request.volumes = volumes.size();
+      request.type = volumes.front().type;
+      geometry = volumes.front().image->geometry;
+      request.read = [volumes = std::move(volumes)](std::size_t i) { return volumes[i]; };
+    }
+    if (request.type == PixelType::float64)
+      request.type = PixelType::float32;
+  }
+
+  void take(const ImageGeometry<3>& grid, VolumeResult<3> result)
+  {
+    reference = grid;
+    pixels.resize(results.size() * bytesOfVolume());
+    pixels.insert(pixels.end(), result.pixels.begin(), result.pixels.end());
+    pixels.resize((results.size() + 1) * bytesOfVolume());
+    result.pixels = {};
+    motions.push_back(motionOf<3>(result.chain.get(), grid));
+    results.push_back(std::move(result));
+  }
+
+  std::size_t bytesOfVolume() const { return reference.voxelCount() * pixelTypeSize(request.type); }
+
+  std::string page() const
+  {
+    ShownSeries<3> shown{"array", request.reference, {}, motions, geometry, reference, {}, {}};
+    for (const VolumeResult<3>& result : results)
+      shown.hasResult.push_back(result.chain != nullptr);
+    ImagePointer<3> before;
+    shown.before = [&](std::size_t i) {
+      before = request.read(i).image;
+      return std::span<const float>(before->voxels);
+    };
+    std::vector<float> after(reference.voxelCount());
+    shown.after = [&](std::size_t i) {
+      withPixelType(request.type, [&]<class T>(std::type_identity<T>) {
+        const T* const values = reinterpret_cast<const T*>(pixels.data() + i * bytesOfVolume());
+        std::transform(values, values + after.size(), after.begin(),
+                       [](T value) { return static_cast<float>(value); });
+      });
+      return std::span<const float>(after);
+    };
+    return seriesPage<3>(shown);
+  }
+};
+
+/// All volumes in one array of t, z, y, x.
+nb::object imagesOf(AskedSeries& series)
 {
-  const std::size_t bytes = found.reference.voxelCount() * pixelTypeSize(type);
-  auto* const all = new std::vector<std::byte>(bytes * found.volumes.size());
+  auto* const all = new std::vector<std::byte>(std::move(series.pixels));
   const nb::capsule owner(all, [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
-  for (std::size_t i = 0; i < found.volumes.size(); ++i)
-    std::ranges::copy(found.volumes[i].pixels, all->begin() + static_cast<std::ptrdiff_t>(i * bytes));
-  std::vector<std::size_t> shape = shapeOf<3>(found.reference);
-  shape.insert(shape.begin(), found.volumes.size());
-  return withPixelType(type, [&]<class T>(std::type_identity<T>) {
+  std::vector<std::size_t> shape = shapeOf<3>(series.reference);
+  shape.insert(shape.begin(), series.results.size());
+  return withPixelType(series.request.type, [&]<class T>(std::type_identity<T>) {
     return nb::cast(nb::ndarray<nb::numpy, T>(all->data(), shape.size(), shape.data(), owner));
   });
 }
 
-nb::object pythonOf(const SeriesResult<3>& found, const SeriesRequest<3>& series, double timeStep,
-                    const std::string& page)
+nb::object pythonOf(AskedSeries& series, const std::string& page)
 {
   nb::list chains, isCold, errors, correlations;
-  for (const VolumeResult<3>& volume : found.volumes) {
-    chains.append(volume.chain ? nb::cast(chainOfStage<3>(volume.chain, series.run.stages.back().map))
+  for (const VolumeResult<3>& volume : series.results) {
+    chains.append(volume.chain ? nb::cast(chainOfStage<3>(volume.chain, series.request.run.stages.back().map))
                                : nb::none());
     isCold.append(volume.isCold);
     errors.append(textOf(volume.error));
     correlations.append(volume.correlation);
   }
-  const auto motions = motionsOf<3>(found);
-  return nb::make_tuple(imagesOf(found, series.type), numbersOf<3>(found.reference),
-                        numbersOf<3>(series.volumes.front().image->geometry), timeStep, chains, isCold,
-                        errors, correlations, textOf(page), motionTable(motions, "fsl"),
-                        motionTable(motions, "spm"));
+  return nb::make_tuple(imagesOf(series), numbersOf<3>(series.reference), numbersOf<3>(series.geometry),
+                        series.timeStep, chains, isCold, errors, correlations, textOf(page),
+                        motionTable(series.motions, "fsl"), motionTable(series.motions, "spm"));
 }
 
 Work* followSeries(const nb::object& object, const std::string& reference, bool report, int leastLevel)
 {
   const auto asked = std::make_shared<Asked>(nb::cast<const Asked&>(object));
   return new Work(object, leastLevel, [=](Work& work) -> Work::Make {
-    auto [series, timeStep] = seriesOf(*asked, reference, work.log);
-    series.progress = [&, volumes = series.volumes.size()](std::size_t pass, std::size_t passes,
-                                                           std::size_t volumesDone) {
-      work.log.progressed({pass, passes, 0, 1, volumesDone, 0, volumes});
+    const auto series = std::make_shared<AskedSeries>(*asked, reference, work.log);
+    series->request.progress = [&](std::size_t pass, std::size_t passes, std::size_t volumesDone) {
+      work.log.progressed({pass, passes, 0, 1, volumesDone, 0, series->request.volumes});
     };
-    const auto found = std::make_shared<SeriesResult<3>>(
-        registerSeries<3>(components(), series, work.log, shippedMachine(), work.stop()));
-    const std::string page = report ? seriesPage<3>("array", series, *found) : "";
-    series.volumes.resize(1, series.volumes.front()); // for its geometry
-    return [found, series = std::move(series), timeStep = timeStep, page] {
-      return pythonOf(*found, series, timeStep, page);
-    };
+    registerSeries<3>(
+        components(), series->request,
+        [&](const ImageGeometry<3>& grid, std::size_t, VolumeResult<3> result) {
+          series->take(grid, std::move(result));
+        },
+        work.log, shippedMachine(), work.stop());
+    const std::string page = report ? series->page() : "";
+    series->request.read = {};
+    return [series, page] { return pythonOf(*series, page); };
   });
 }
 

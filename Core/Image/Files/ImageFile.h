@@ -50,6 +50,10 @@ Mask<D> readMask(const std::string& path, const ReadingOptions&, int threads = 1
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions&, int threads = 1);
 
+/// The grid of the volumes of such an image; see readVolumes, which throws the same.
+template <int D>
+ImageGeometry<D> geometryOfVolumes(const ImageHeader&);
+
 /// Reads the volumes of an image of four or more axes, the fourth axis fastest; in 2D the pictures of an
 /// image of three axes. Adds the notes of the header and lines about the voxels to `notes`. Throws
 /// Error(unreadableInput), also for other axes or several components a voxel.

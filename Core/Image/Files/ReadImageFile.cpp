@@ -214,21 +214,29 @@ VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions& re
 }
 
 template <int D>
+ImageGeometry<D> geometryOfVolumes(const ImageHeader& header)
+{
+  if (header.dimension < D + 1 || (D == 2 && header.dimension > 3) || header.components != 1)
+    failToRead(
+        header.path,
+        std::to_string(header.dimension) + " axes and " + std::to_string(header.components)
+            + " component(s) a voxel"
+            + (header.components > 1 && header.meaning != PixelMeaning::vector ? ", which are colours" : ""),
+        D == 2 ? "3 axes, of which the last one is time, and one component"
+               : "4 axes, of which the last one counts volumes or components");
+  ImageHeader one = withFirstAxes(header, 3);
+  one.size[2] = D == 2 ? 1 : one.size[2];
+  return geometryOf<D>(one);
+}
+
+template <int D>
 std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingOptions& reading,
                                          std::vector<std::string>& notes, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
-  if (header.dimension < D + 1 || (D == 2 && header.dimension > 3) || header.components != 1)
-    failToRead(path,
-               std::to_string(header.dimension) + " axes and " + std::to_string(header.components)
-                   + " component(s) a voxel",
-               D == 2 ? "3 axes, of which the last one is time"
-                      : "4 axes, of which the last one counts volumes or components");
+  const ImageGeometry<D> geometry = geometryOfVolumes<D>(header);
   notes.insert(notes.end(), header.notes.begin(), header.notes.end());
-  ImageHeader one = withFirstAxes(header, 3);
-  one.size[2] = D == 2 ? 1 : one.size[2];
-  const ImageGeometry<D> geometry = geometryOf<D>(one);
   const std::size_t voxels = geometry.voxelCount();
   requireImageMemory(header, sizeof(float), bytesInFile(*source));
   std::vector<std::shared_ptr<Image<D>>> read(header.voxelCount() / voxels);
@@ -250,7 +258,7 @@ std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingO
   return {read.begin(), read.end()};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>,
-                                   readVolumes<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(geometryOfVolumes<D>, readVolumes<D>);
 
 }

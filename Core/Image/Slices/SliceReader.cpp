@@ -231,6 +231,7 @@ template <int D>
 void SliceReader<D>::read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
                           std::uint8_t* finite, int threads)
 {
+  open();
   const std::size_t voxelsOfSlice = voxelCount() / geometry_.size[D - 1];
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     forEachStage<T>(firstSlice * voxelsOfSlice, (firstSlice + sliceCount) * voxelsOfSlice, threads,

@@ -41,7 +41,7 @@ public:
   /// voxels is read once to find them. Throws Error(unreadableInput).
   void survey(int threads);
 
-  /// In place of survey(), for a caller that has looked at all voxels itself: found() takes its counts if
+  /// In place of survey(), for a caller that looks at all voxels itself: found() takes its counts if
   /// needsCounts(), else VoxelCounts{}. Throws Error(unreadableInput).
   bool needsCounts() const;
   /// Whether the pixel type and the scaling allow voxels that are not finite.

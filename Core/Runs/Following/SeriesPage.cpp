@@ -1,22 +1,18 @@
 #include "Core/Runs/Following/SeriesPage.h"
 
 #include "Core/Compute/Log.h"
-#include "Core/Runs/Following/VolumeMotion.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/PageOverTime.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 namespace tessera {
 namespace {
 
-template <int D>
-std::string motionHtml(const SeriesResult<D>& found)
+std::string motionHtml(const std::vector<std::optional<VolumeMotion>>& motions)
 {
-  const std::vector<std::optional<VolumeMotion>> motions = motionsOf<D>(found);
   if (std::ranges::none_of(motions, [](const auto& motion) { return motion.has_value(); }))
     return "<p>No volume has a rigid transform, so there are no turns and shifts to show.</p>\n";
   std::vector<CurveOverTime> turns{{"x", {}}, {"y", {}}, {"z", {}}},
@@ -38,49 +34,39 @@ std::string motionHtml(const SeriesResult<D>& found)
 }
 
 template <int D>
-std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, const SeriesResult<D>& found)
+std::string seriesPage(const ShownSeries<D>& shown)
 {
-  const std::size_t volumes = asked.volumes.size();
-  const VolumeValues valuesBefore = [&](std::size_t i) { // of the volumes that are shown afterwards, too
-    return found.volumes[i].chain ? std::span<const float>(asked.volumes[i].image->voxels)
-                                  : std::span<const float>();
+  const std::size_t volumes = shown.hasResult.size();
+  const auto withResult = [&](const VolumeValues& values) -> VolumeValues {
+    return [&](std::size_t i) { return shown.hasResult[i] ? values(i) : std::span<const float>(); };
   };
-  std::vector<float> values;
-  const VolumeValues valuesAfter = [&](std::size_t i) {
-    values.clear();
-    withPixelType(asked.type, [&]<class T>(std::type_identity<T>) {
-      const std::vector<std::byte>& bytes = found.volumes[i].pixels;
-      for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-        T value;
-        std::memcpy(&value, bytes.data() + at, sizeof value);
-        values.push_back(static_cast<float>(value));
-      }
-    });
-    return std::span<const float>(values);
+  const auto timesOf = [&](const ImageGeometry<D>& geometry, const VolumeValues& values) {
+    return ShownTimes<D>{geometry, withResult(values),
+                         changeOf(volumes, geometry.voxelCount(), withResult(values))};
   };
-  const ShownTimes<D> before{asked.volumes.front().image->geometry, valuesBefore,
-                             changeOf(volumes, asked.volumes.front().image->voxels.size(), valuesBefore)},
-      after{found.reference, valuesAfter, changeOf(volumes, found.reference.voxelCount(), valuesAfter)};
+  const ShownTimes<D> before = timesOf(shown.geometryBefore, shown.before),
+                      after = timesOf(shown.geometryAfter, shown.after);
   std::string failed;
   for (std::size_t i = 0; i < volumes; ++i)
-    if (!found.volumes[i].chain)
+    if (!shown.hasResult[i])
       failed += (failed.empty() ? "" : ", ") + std::to_string(i);
-  std::string html = pageHead("Series: " + name, styleOverTime, "", "data:") + "<div class=\"times\">\n";
+  std::string html =
+      pageHead("Series: " + shown.name, styleOverTime, "", "data:") + "<div class=\"times\">\n";
   html += filledIn("<p>$ volumes, registered to $. Volumes without a result, which are left out here: $. "
                    "Change since the volume before "
                    "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
                    {std::to_string(volumes),
-                    asked.reference == "mean"    ? "their mean"
-                    : asked.reference == "first" ? "the first one"
-                    : asked.reference == "fixed" ? "another image"
-                                                 : "volume " + asked.reference,
+                    shown.reference == "mean"    ? "their mean"
+                    : shown.reference == "first" ? "the first one"
+                    : shown.reference == "fixed" ? "another image"
+                                                 : "volume " + shown.reference,
                     failed.empty() ? "none" : failed, shortNumber(before.change.meanDvarsPercent()),
                     shortNumber(after.change.meanDvarsPercent())});
   html +=
       "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
       + std::string(D == 3 ? "in the axes of patients (x right, y front, z up)"
                            : "in the axes of points; the turn is from x to y")
-      + ".</p>\n" + motionHtml(found) + "<h2>Intensities over time</h2>\n"
+      + ".</p>\n" + motionHtml(shown.motions) + "<h2>Intensities over time</h2>\n"
       + intensitiesOverTime<D>(volumes, "volume", before, after);
   return html + "</div></body></html>\n";
 }

@@ -26,14 +26,14 @@ Matrix<3> rotationOf(const std::array<double, 3>& turns)
 }
 
 template <int D>
-std::optional<VolumeMotion> motionOf(const TransformChain<D>& chain, const ImageGeometry<D>& reference)
+std::optional<VolumeMotion> motionOf(const TransformChain<D>* chain, const ImageGeometry<D>& reference)
 {
-  if (!isLinearChain<D>(&chain))
+  if (!chain || !isLinearChain<D>(chain))
     return {};
   Vec<D> middle;
   for (int d = 0; d < D; ++d)
     middle[d] = (static_cast<double>(reference.size[d]) - 1) / 2;
-  const Vec<D> centreMm = reference.pointFromIndex()(middle), movedMm = mappedPoint<D>(chain, centreMm);
+  const Vec<D> centreMm = reference.pointFromIndex()(middle), movedMm = mappedPoint<D>(*chain, centreMm);
   const double ofPatient = D == 3 ? -1 : 1; // from LPS to RAS
   const std::array<double, 3> sign{ofPatient, ofPatient, 1};
   VolumeMotion motion;
@@ -44,7 +44,7 @@ std::optional<VolumeMotion> motionOf(const TransformChain<D>& chain, const Image
     constexpr double armMm = 100;
     Vec<D> besideMm = centreMm;
     besideMm[d] += armMm;
-    const Vec<D> arm = mappedPoint<D>(chain, besideMm);
+    const Vec<D> arm = mappedPoint<D>(*chain, besideMm);
     for (int row = 0; row < D; ++row)
       r[row][d] = sign[row] * sign[d] * (arm[row] - movedMm[row]) / armMm;
   }
@@ -57,15 +57,6 @@ std::optional<VolumeMotion> motionOf(const TransformChain<D>& chain, const Image
   if (!(wrong < 1e-3))
     return {};
   return motion;
-}
-
-template <int D>
-std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult<D>& series)
-{
-  std::vector<std::optional<VolumeMotion>> motions;
-  for (const VolumeResult<D>& volume : series.volumes)
-    motions.push_back(volume.chain ? motionOf<D>(*volume.chain, series.reference) : std::nullopt);
-  return motions;
 }
 
 double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm)
@@ -115,6 +106,6 @@ std::string motionTable(const std::vector<std::optional<VolumeMotion>>& motions,
   return text;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(motionOf<D>, motionsOf<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(motionOf<D>);
 
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Runs/Following/Series.h"
+#include "Core/Registration/Transform.h"
 
 #include <array>
 #include <optional>
@@ -16,13 +16,9 @@ struct VolumeMotion {
   std::array<double, 3> turnsRad{}, shiftMm{};
 };
 
-/// Nothing if the chain is not linear, or no rotation to 1 in 1000.
+/// Nothing if there is no chain, or if it is not linear, or no rotation to 1 in 1000.
 template <int D>
-std::optional<VolumeMotion> motionOf(const TransformChain<D>&, const ImageGeometry<D>& reference);
-
-/// Returns a motion for each volume; nothing where motionOf() has none, and for one without a result.
-template <int D>
-std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult<D>&);
+std::optional<VolumeMotion> motionOf(const TransformChain<D>*, const ImageGeometry<D>& reference);
 
 /// Power et al., "Spurious but systematic correlations in functional connectivity MRI networks arise from
 /// subject motion", 2012: the sum of the changes of the shifts, and of the turns as arcs on a sphere; mm.
