@@ -211,6 +211,8 @@ runInputsOf(const RunRequest& request,
   };
   addImages("f", request.fixed);
   addImages("m", request.moving);
+  if (!request.seriesReference.empty())
+    inputs.push_back({"reference", request.seriesReference, {}, request.seriesReference});
   addImages("fMask", request.fixedMasks);
   addImages("mMask", request.movingMasks);
   add("fLabels", request.fixedLabels, true);

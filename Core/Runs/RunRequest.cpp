@@ -43,6 +43,7 @@ void forEachSetting(Request& request, Visit&& visit)
   visit("resultsAreShort", request.resultsAreShort);
   visit("measuresResult", request.measuresResult);
   visit("cudaStartIsPaid", request.cudaStartIsPaid);
+  visit("seriesReference", request.seriesReference);
   visit("dicomSeries", request.reading.dicomSeries);
   visit("allowMissingSlices", request.reading.allowMissingSlices);
   visit("pixelSpacingMm", request.reading.pixelSpacingMm);

@@ -130,6 +130,8 @@ struct RunRequest {
   bool resultsAreShort = false;       // without ResultImagePixelType, as in elastix
   bool measuresResult = true;         // determinants and figures of the result are wanted
   bool cudaStartIsPaid = false;       // by the caller: "auto" takes CUDA wherever it can
+  std::string
+      seriesReference; // moving is a series, of which a Run takes one volume: SeriesRequest::reference
 };
 
 /// Throws Error(usage) for parts that contradict each other, and for paths that no transform file can name.

@@ -36,6 +36,7 @@ RunRequest inputsOf(const ManifestRow& row)
   request.fixedLabels.path = one("fLabels");
   request.movingLabels.path = one("mLabels");
   request.inverseToo = one("inverse-too") == "true";
+  request.seriesReference = one("reference");
   return request;
 }
 

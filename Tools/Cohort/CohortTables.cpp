@@ -45,6 +45,8 @@ constexpr Figure figures[] = {{"status", "/status"},
                               {"pointsBeforeMm", "/quality/points/beforeMm"},
                               {"pointsMeanMm", "/quality/points/meanMm"},
                               {"pointsLargestMm", "/quality/points/largestMm"},
+                              {"volumes", "/series/volumes"},
+                              {"framewiseDisplacementMm", "/series/framewiseDisplacementMm"},
                               {"peakHostBytes", "/peakHostBytes"}};
 constexpr Figure volumeFigures[] = {{"jacobianLeast", "least"},     {"jacobianPercentile1", "percentile1"},
                                     {"jacobianMedian", "median"},   {"jacobianPercentile99", "percentile99"},

@@ -69,6 +69,13 @@ bool isControlCharacter(char c)
   return std::iscntrl(static_cast<unsigned char>(c)) && c != '\t';
 }
 
+/// As --reference of tessera-follow.
+bool isReference(const std::string& text)
+{
+  const auto number = parseInteger(text);
+  return text == "mean" || text == "first" || text == "fixed" || (number && *number >= 0);
+}
+
 bool isIdCharacter(char c)
 {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
@@ -200,6 +207,9 @@ private:
         fail(i + 1, "device \"" + fields[i] + "\": no such device of a cohort", "cpu or cuda");
       else if (column.option == "inverse-too" && fields[i] != "true" && fields[i] != "false")
         fail(i + 1, "inverse-too \"" + fields[i] + "\"", "true or false");
+      else if (column.option == "reference" && !isReference(fields[i]))
+        fail(i + 1, "reference \"" + fields[i] + "\"",
+             "mean, first, the number of a volume from 0, or fixed");
       else if (!values[column.option].emplace(column.index, valueOf(column.option, fields[i])).second)
         fail(i + 1,
              "the option \"" + column.option + "\" is there as \"" + column.option + "\" and as \""
@@ -221,8 +231,13 @@ private:
       }
       row.options[option] = std::move(list);
     }
+    const auto reference = row.options.find("reference");
+    const bool takesVolume = reference != row.options.end() && reference->second.front() != "fixed";
+    if (takesVolume && row.options.contains("f"))
+      fail(1, "row \"" + row.id + "\" has \"f\", and \"reference\" is " + reference->second.front(),
+           "f with the reference fixed, or no f");
     for (const char* needed : {"f", "m", "p"})
-      if (!row.options.contains(needed))
+      if (!row.options.contains(needed) && (needed[0] != 'f' || !takesVolume))
         fail(1, "row \"" + row.id + "\" has no \"" + needed + "\"",
              "a value in a column of this name, or -" + std::string(needed) + " on the command line");
     manifest_.rows.push_back(std::move(row));
@@ -267,9 +282,9 @@ private:
 
 const std::vector<std::string>& columnOptions()
 {
-  static const std::vector<std::string> names{"f",       "m",      "fMask",      "mMask",         "p",
-                                              "t0",      "fp",     "mp",         "point-weights", "fLabels",
-                                              "mLabels", "device", "inverse-too"};
+  static const std::vector<std::string> names{"f",       "m",      "fMask",       "mMask",         "p",
+                                              "t0",      "fp",     "mp",          "point-weights", "fLabels",
+                                              "mLabels", "device", "inverse-too", "reference"};
   return names;
 }
 
@@ -287,7 +302,7 @@ void tellWarnings(const Manifest& manifest, bool areErrors, Log& log)
 
 bool isPathOption(const std::string& option)
 {
-  return option != "device" && option != "inverse-too";
+  return option != "device" && option != "inverse-too" && option != "reference";
 }
 
 Manifest readManifest(const std::string& path, const OptionValues& defaults)

@@ -24,9 +24,10 @@ struct ManifestRow {
 /// A cohort's table: UTF-8, a line a row, values separated by tabs, names of the columns in the first line.
 /// `id` (or `participant_id` and perhaps `session_id`) names the row. Columns with the names of options of
 /// `tessera` are options: f m fMask mMask p (each also with a number: f0 f1 p0 p1), t0 fp mp point-weights
-/// fLabels mLabels device, and inverse-too (true or false). All others are covariates, which the tables of
-/// results repeat. Empty values and "n/a" count as not given, lines that begin with # as comments. Relative
-/// paths are relative to the table's folder.
+/// fLabels mLabels device, inverse-too (true or false), and reference: m is a series, whose volumes are
+/// registered to mean, first, the number of one of them, or fixed, which is f. All others are covariates,
+/// which the tables of results repeat. Empty values and "n/a" count as not given, lines that begin with # as
+/// comments. Relative paths are relative to the table's folder.
 struct Manifest {
   std::string path;
   std::vector<std::string> covariates; // names

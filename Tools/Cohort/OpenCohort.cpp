@@ -40,8 +40,8 @@ CohortFolder folderOf(const std::string& path, std::size_t rows)
 double inputBytes(const ManifestRow& row)
 {
   double bytes = 0;
-  for (const char* option : {"f", "m"})
-    for (const std::string& path : row.options.at(option)) {
+  for (const auto& [option, paths] : row.options)
+    for (const std::string& path : option == "f" || option == "m" ? paths : std::vector<std::string>{}) {
       std::error_code missing;
       const auto size = fs::file_size(path, missing);
       bytes += missing ? 0 : static_cast<double>(size);

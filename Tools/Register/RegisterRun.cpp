@@ -2,7 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Image/Slices/VolumeReader.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
+#include "Core/Runs/Following/Series.h"
+#include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Prediction/MeasuredTime.h"
 #include "Tools/Common/AsElastix.h"
@@ -14,6 +17,7 @@
 #include "Tools/Register/RunRecorder.h"
 #include "Tools/Register/RunTerminal.h"
 #include "Tools/Register/RunWriter.h"
+#include "Tools/Register/SeriesRun.h"
 #include "Tools/Register/WarpedImages.h"
 
 #include <chrono>
@@ -118,6 +122,53 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
   recorder.summary = run.takeSummary();
 }
 
+/// Throws Error if a volume has no result; what was found for the others is written.
+void executeSeries(const Registry& registry, const RunRequest& request, const std::string& folder,
+                   RunRecorder& recorder, Log& log)
+{
+  const std::string& path = request.moving.front().path;
+  recorder.headers.moving = {readHeaderAndTell("-m", request.moving.front(), request.reading, log)};
+  for (const GivenImage& fixed : request.fixed)
+    recorder.headers.fixed.push_back(readHeaderAndTell("-f", fixed, request.reading, log));
+  recorder.startDigests();
+  watchSignals();
+  SeriesOptions options{request, path, folder, request.seriesReference};
+  options.request.moving.clear();
+  options.pageName = request.pictures ? pageName : "";
+  SeriesOutcome found = runSeries(registry, options, {}, log, stopAsked());
+  recorder.outputsWritten(found.files);
+  RunSummary& summary = recorder.summary;
+  summary.device = found.device;
+  summary.threads = request.threads;
+  summary.series = found.figures;
+  for (const StageText& stage : request.stages) {
+    summary.stages.emplace_back().parameterFile = stage.path;
+    summary.stages.back().device = found.device;
+  }
+  summary.stages.back().files = std::move(found.files);
+  if (found.figures.failed > 0)
+    throw Error(ExitCode::unreadableInput, "-m: " + path + ": " + std::to_string(found.figures.failed)
+                                               + " of " + std::to_string(found.figures.volumes)
+                                               + " volumes have no result; " + found.firstFailure);
+}
+
+/// What each volume of a series takes: a run of the first one to the reference, or to itself.
+RunPlan planOfSeries(const Registry& registry, RunRequest request, Log& log)
+{
+  VolumeReader<3> volumes(request.moving.front().path, request.reading, request.threads);
+  request.moving = {{volumes.header().path, HeldImage<3>(volumes.read(0, request.threads))}};
+  if (request.fixed.empty())
+    request.fixed = request.moving;
+  const double times = static_cast<double>(volumes.volumes()) * (request.seriesReference == "mean" ? 2 : 1),
+               bytes = 8.0 * static_cast<double>(volumes.volumes() * volumes.geometry().voxelCount());
+  request.seriesReference.clear();
+  RunPlan plan = planOf(registry, request, log);
+  for (double* const seconds : {&plan.times.reading, &plan.times.stages, &plan.times.writing})
+    *seconds *= times;
+  plan.host.images += std::min(bytes, bytesOfSeries);
+  return plan;
+}
+
 /// Calls function<D>() for the dimension of the images.
 template <class Function>
 auto inDimension(int dimension, Function&& function)
@@ -131,6 +182,8 @@ auto inDimension(int dimension, Function&& function)
 
 RunPlan planOf(const Registry& registry, const RunRequest& request, Log& log)
 {
+  if (!request.seriesReference.empty())
+    return planOfSeries(registry, request, log);
   const StoredMachine machine;
   const InputHeaders headers = readHeaders(request, log);
   return inDimension(headers.dimension(),
@@ -164,7 +217,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   std::vector<RunInput> inputs = runInputsOf(options.request);
   const InputFiles files = inputFilesOf(inputs);
   const std::string folder = prepareOutputFolder(options.request.outputFolder);
-  const bool hasPage = options.request.pictures;
+  const bool hasPage = options.request.pictures, isSeries = !options.request.seriesReference.empty();
   checkInputsStay(files, folder, hasPage);
   log.openFile(folder + logName);
   const bool asElastix = isElastixName(programName(command.c_str()));
@@ -184,10 +237,14 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   logStart(log, command, "elastix");
   warnOfLaterStages(before, options.request.stages.size(), log);
   try {
-    checkWarpedImages(options.request);
-    recorder.headers = readHeaders(options.request, files, log);
-    inDimension(recorder.headers.dimension(),
-                [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
+    if (isSeries) {
+      executeSeries(registry, options.request, folder, recorder, log);
+    } else {
+      checkWarpedImages(options.request);
+      recorder.headers = readHeaders(options.request, files, log);
+      inDimension(recorder.headers.dimension(),
+                  [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
+    }
     // Large inputs take longer than their registration. A signal does not wait for them.
     while (!recorder.hasDigests())
       Stop(stopAsked()).endIfAsked();
@@ -203,7 +260,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
     try {
       const Failure failure = failureOf(std::current_exception(), caughtSignal());
       const bool hasMemory = failure.code != static_cast<int>(ExitCode::outOfMemory);
-      if (hasPage && !recorder.summary.pictures && hasMemory)
+      if (hasPage && !isSeries && !recorder.summary.pictures && hasMemory)
         recorder.summary.pictures = picturesOfEnd(registry, options.request, recorder.lastTransform);
       recorder.write(failure, log.warnings());
     } catch (const Error&) { // the run's own error is reported, not this one

@@ -91,7 +91,7 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
   if (hasThumbnail)
     facts.files.push_back(folder_ + thumbnailName);
   const nlohmann::ordered_json record = recordOf(options_.request, headers, summary, facts, provenance());
-  if (hasPage) {
+  if (hasPage && !summary.series) { // a series has its own page
     if (hasThumbnail)
       writeTextFile(folder_ + thumbnailName, pictures->thumbnail, Sync::no);
     writeTextFile(folder_ + pageName, runPage(record, pictures, summary.curves()), Sync::no);
