@@ -22,17 +22,17 @@ using Nodes = std::array<int, 3>;
 
 /// A problem on a grid of nodes, as smoothed aggregation coarsens it: boxes of nodes become nodes with an
 /// unknown for each of `modes` near-null vectors.
-struct Problem {
+struct GalerkinProblem {
   const char* name;
   Mesh::Cells cells;
   int unknowns, modes, box, coarserBox;
 };
 
-constexpr Problem elasticity{"elasticity", Mesh::Cells::hexahedra, 3, 6, 3, 3},
+constexpr GalerkinProblem elasticity{"elasticity", Mesh::Cells::hexahedra, 3, 6, 3, 3},
     poisson{"Poisson", Mesh::Cells::sevenPoints, 1, 1, 2, 4};
 constexpr std::size_t coarsest = 500; // rows from which no coarser level is made
 
-struct Level {
+struct GalerkinLevel {
   std::string name;
   CsrMatrix<double> r, a, p;
 };
@@ -58,13 +58,13 @@ CsrMatrix<double> tentative(const Context& context, const Nodes& nodes, int unkn
   return matrixAt(context, std::move(places), "prolongation");
 }
 
-std::vector<Level> levelsOf(const Context& context, const Problem& problem, Nodes nodes)
+std::vector<GalerkinLevel> levelsOf(const Context& context, const GalerkinProblem& problem, Nodes nodes)
 {
   const Mesh mesh{problem.cells, static_cast<std::uint64_t>(nodes[0]), static_cast<std::uint64_t>(nodes[1]),
                   static_cast<std::uint64_t>(nodes[2]), static_cast<std::uint64_t>(problem.unknowns)};
   const std::string name = problem.name + (" " + extentsName(nodes)) + ", level ";
   CsrMatrix<double> a = matrixAt(context, meshPlaces(mesh), name);
-  std::vector<Level> levels;
+  std::vector<GalerkinLevel> levels;
   for (int unknowns = problem.unknowns, box = problem.box; a.rows > coarsest;
        unknowns = problem.modes, box = problem.coarserBox) {
     Nodes boxes{};
@@ -80,8 +80,8 @@ std::vector<Level> levelsOf(const Context& context, const Problem& problem, Node
 }
 
 /// Throws Error(device) if the patterns differ.
-double largestDifference(const CsrMatrix<double>& c, const CsrMatrix<double>& expected,
-                         const std::string& name)
+double differenceFromCusparse(const CsrMatrix<double>& c, const CsrMatrix<double>& expected,
+                              const std::string& name)
 {
   if (!c.isSame(expected)
       && (!std::ranges::equal(c.rowStart.span(), expected.rowStart.span())
@@ -96,21 +96,22 @@ double largestDifference(const CsrMatrix<double>& c, const CsrMatrix<double>& ex
   return difference / largest;
 }
 
-class Run {
+class GalerkinRun {
 public:
-  Run(Context& context, std::size_t repeats) : context_(context), repeats_(repeats), clock_(context, repeats)
+  GalerkinRun(Context& context, std::size_t repeats)
+      : context_(context), repeats_(repeats), clock_(context, repeats)
   {
   }
 
   BenchReport all(const std::vector<std::array<int, 3>>& volumes)
   {
     const Context host{{}, context_.threads};
-    const auto measure = [&](const Problem& problem, const Nodes& nodes) {
-      for (const Level& level : levelsOf(host, problem, nodes))
+    const auto measure = [&](const GalerkinProblem& problem, const Nodes& nodes) {
+      for (const GalerkinLevel& level : levelsOf(host, problem, nodes))
         context_.onCuda() ? onCuda(level) : onCpu(level);
     };
     for (const Nodes& nodes : volumes)
-      for (const Problem& problem : {elasticity, poisson})
+      for (const GalerkinProblem& problem : {elasticity, poisson})
         measure(problem, nodes);
     if (volumes.empty()) {
       measure(elasticity, {24, 24, 23}); // 24^3 nodes, of which a face is held
@@ -120,7 +121,8 @@ public:
   }
 
 private:
-  BenchResult& add(const Context& context, const Level& level, const char* method, const BenchTimes& times)
+  BenchResult& add(const Context& context, const GalerkinLevel& level, const char* method,
+                   const BenchTimes& times)
   {
     const std::uint64_t bytes = level.r.bytes() + level.a.bytes() + level.p.bytes();
     return results_.emplace_back(measuredRow(context, level.name, method, times,
@@ -128,7 +130,7 @@ private:
                                              static_cast<double>(bytes)));
   }
 
-  void onCpu(const Level& level)
+  void onCpu(const GalerkinLevel& level)
   {
     for (const int threads : std::set{1, context_.threads}) {
       const Context context{{}, threads};
@@ -140,7 +142,7 @@ private:
     }
   }
 
-  void onCuda(const Level& level)
+  void onCuda(const GalerkinLevel& level)
   {
     const CsrOnCuda<double> r = broughtToCuda(context_, level.r, "R"),
                             a = broughtToCuda(context_, level.a, "A"),
@@ -175,7 +177,8 @@ private:
 
   /// The two products by cuSPARSE's interface for other values. Each reads its own copy of A P, so that none
   /// is copied between them.
-  void beside(const Level& level, const Matrices& of, const CsrMatrix<double>& expected, std::size_t ofFirst)
+  void beside(const GalerkinLevel& level, const Matrices& of, const CsrMatrix<double>& expected,
+              std::size_t ofFirst)
   {
     std::optional<CusparseProduct<double>> inner, outer;
     const BenchTimes first = clock_.time([&] {
@@ -192,13 +195,13 @@ private:
     });
     add(context_, level, "cusparse-reuse first", first);
     add(context_, level, "cusparse-reuse again", again).largestError =
-        largestDifference(outer->broughtToHost(outer->kept()), expected, level.name);
+        differenceFromCusparse(outer->broughtToHost(outer->kept()), expected, level.name);
     results_[ofFirst].ratio = first.msWarm / results_[ofFirst].msWarm;
     results_[ofFirst + 1].ratio = again.msWarm / results_[ofFirst + 1].msWarm;
   }
 
   /// By a stream of its own, since marks take time.
-  void addParts(const Level& level)
+  void addParts(const GalerkinLevel& level)
   {
     const Context marked = makeContext(context_.device, context_.threads);
     const CsrOnCuda<double> r = broughtToCuda(marked, level.r, "R"), a = broughtToCuda(marked, level.a, "A"),
@@ -223,7 +226,7 @@ private:
 
 BenchReport galerkinBench(Context& context, const LatticeSettings& settings)
 {
-  return Run(context, settings.repeats).all(settings.volumes);
+  return GalerkinRun(context, settings.repeats).all(settings.volumes);
 }
 
 }
