@@ -4,6 +4,7 @@
 #include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/Numbers/NumberChecksOnCuda.h"
 #include "Core/Sparse/ProductMemoryOnCuda.h"
+#include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 #include "Core/Sparse/Rows/RowProductOnCuda.h"
 #include "Core/Sparse/Tiles/TilesOnCuda.h"
 
@@ -294,15 +295,6 @@ bool SpGemmOnCuda::numbersWereFinite(const SpGemmOnCudaOptions& options, std::si
   return finite;
 }
 
-void SpGemmOnCuda::checkOverflow(const ProductAnalysisOnCuda& analysis)
-{
-  askForTotals(analysis);
-  context_.stream->wait();
-  if (totals_[0].overflowed)
-    throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. "
-                                 "Allowed: smaller integers, or precision f64.");
-}
-
 template <class V>
 void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring semiring,
                                   KnownProductOnCuda<V>& known)
@@ -321,7 +313,7 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
                          known.made ? &*known.made : nullptr, known.analysis.madeAt.data(), known.madeEntries,
                          known.c, &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>)
-    checkOverflow(known.analysis);
+    checkOverflowOnCuda(context_, &totals->overflowed);
 }
 
 template <class V>

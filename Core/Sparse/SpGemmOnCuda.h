@@ -146,8 +146,6 @@ private:
     context_.stream->copyLater(&totals_[place], analysis.totals, sizeof(AnalysisTotals));
   }
   bool numbersWereFinite(const SpGemmOnCudaOptions&, std::size_t place) const;
-  /// Throws Error(usage) if a sum of int64 left the range; waits to learn it.
-  void checkOverflow(const ProductAnalysisOnCuda&);
 
   /// Moves the rows in scratch memory to C although the host does not know yet whether all rows are there.
   /// Returns the number of entries for which C then has memory.

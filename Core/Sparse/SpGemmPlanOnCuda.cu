@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Cuda/Marks.h"
+#include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 
 namespace tessera {
 
@@ -90,7 +91,7 @@ Buffer<V> SpGemmPlanOnCuda<V>::start(const V* numbersOfA, const V* numbersOfB, O
     multiplyByListsOnCuda(context_, options_.semiring, *lists_, a.value, b.value, c.span().data(),
                           overflowed);
     if constexpr (std::is_same_v<V, std::int64_t>)
-      spGemm_->checkOverflow(known_.analysis);
+      checkOverflowOnCuda(context_, overflowed);
     return c;
   }
   if (known_.tileGroups > 0)

@@ -255,7 +255,7 @@ CsrOnCuda<V> innerProductsOnCuda(const Context& context, Semiring semiring, cons
   });
   checkLaunch("inner products");
   if constexpr (std::is_same_v<V, std::int64_t>)
-    checkOverflowOnCuda(context, overflowed);
+    checkOverflowOnCuda(context, overflowed.span().data());
   return keptWhereMet(context, CsrView<V>{mask, values.span().data()}, met.span().data());
 }
 

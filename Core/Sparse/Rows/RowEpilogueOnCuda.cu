@@ -234,12 +234,12 @@ CsrOnCuda<V> kept(const Context& context, const CsrView<V>& c, const Keep& keep)
 
 }
 
-void checkOverflowOnCuda(const Context& context, const Buffer<std::uint32_t>& overflowed)
+void checkOverflowOnCuda(const Context& context, const std::uint32_t* overflowed)
 {
   std::uint32_t beyond = 0;
-  context.stream->copyToHost(&beyond, overflowed.span().data(), sizeof beyond);
+  context.stream->copyToHost(&beyond, overflowed, sizeof beyond);
   if (beyond)
-    throw Error(ExitCode::usage, "precision int64: C on CUDA: a product or sum is beyond 64 bits. Allowed: "
+    throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. Allowed: "
                                  "smaller integers, or precision f64.");
 }
 
@@ -279,7 +279,7 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
   if (dropTolerance)
     c = kept(context, c.view(), KeepLarge{*dropTolerance});
   if constexpr (std::is_same_v<V, std::int64_t>)
-    checkOverflowOnCuda(context, overflowed);
+    checkOverflowOnCuda(context, overflowed.span().data());
   return c;
 }
 

@@ -30,7 +30,8 @@ struct RowEpilogueOnCuda {
 template <class V>
 TESSERA_CUDA_ONLY CsrOnCuda<V> keptWhereMet(const Context&, const CsrView<V>& c, const std::uint8_t* met);
 
-/// Throws Error(usage) if an int64 has left the range of 64 bits, which the number on the device tells.
-TESSERA_CUDA_ONLY void checkOverflowOnCuda(const Context&, const Buffer<std::uint32_t>& overflowed);
+/// Throws Error(usage) if an int64 has left the range of 64 bits, which the number on the device tells; waits
+/// to learn it.
+TESSERA_CUDA_ONLY void checkOverflowOnCuda(const Context&, const std::uint32_t* overflowed);
 
 }

@@ -8,9 +8,9 @@
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Matrices/BenchmarkStructures.h"
 #include "Tools/Bench/Rivals/CusparseProduct.h"
+#include "Tools/Bench/Sparse/SpGemmMethods.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -77,23 +77,6 @@ std::vector<GalerkinLevel> levelsOf(const Context& context, const GalerkinProble
     nodes = boxes;
   }
   return levels;
-}
-
-/// Throws Error(device) if the patterns differ.
-double differenceFromCusparse(const CsrMatrix<double>& c, const CsrMatrix<double>& expected,
-                              const std::string& name)
-{
-  if (!c.isSame(expected)
-      && (!std::ranges::equal(c.rowStart.span(), expected.rowStart.span())
-          || !std::ranges::equal(c.column.span(), expected.column.span())))
-    throw Error(ExitCode::device,
-                name + ": cuSPARSE's C has entries at other places. Allowed: the same places.");
-  double difference = 0, largest = 0;
-  for (std::size_t i = 0; i < c.value.size(); ++i) {
-    difference = std::max(difference, std::abs(c.value[i] - expected.value[i]));
-    largest = std::max(largest, std::abs(expected.value[i]));
-  }
-  return difference / largest;
 }
 
 class GalerkinRun {
@@ -165,27 +148,24 @@ private:
     add(context_, level, "again", again).largestError = values.toHost(context_) == c.value.toVector() ? 0 : 1;
     addParts(level);
     try {
-      beside(level, {&r, &a, &p, &between}, c, ofFirst);
+      beside(level, r, a, p, between, c, ofFirst);
     } catch (const Error& error) {
       std::fprintf(stderr, "%s: %s\n", level.name.c_str(), error.what());
     }
   }
 
-  struct Matrices {
-    const CsrOnCuda<double>*r, *a, *p, *between;
-  };
-
   /// The two products by cuSPARSE's interface for other values. Each reads its own copy of A P, so that none
   /// is copied between them.
-  void beside(const GalerkinLevel& level, const Matrices& of, const CsrMatrix<double>& expected,
+  void beside(const GalerkinLevel& level, const CsrOnCuda<double>& r, const CsrOnCuda<double>& a,
+              const CsrOnCuda<double>& p, const CsrOnCuda<double>& between, const CsrMatrix<double>& expected,
               std::size_t ofFirst)
   {
     std::optional<CusparseProduct<double>> inner, outer;
     const BenchTimes first = clock_.time([&] {
-      inner.emplace(context_, *of.a, *of.p);
+      inner.emplace(context_, a, p);
       inner->keepPattern();
       inner->recompute();
-      outer.emplace(context_, *of.r, *of.between);
+      outer.emplace(context_, r, between);
       outer->keepPattern();
       outer->recompute();
     });
@@ -195,7 +175,7 @@ private:
     });
     add(context_, level, "cusparse-reuse first", first);
     add(context_, level, "cusparse-reuse again", again).largestError =
-        differenceFromCusparse(outer->broughtToHost(outer->kept()), expected, level.name);
+        largestDifference(outer->broughtToHost(outer->kept()), expected, level.name);
     results_[ofFirst].ratio = first.msWarm / results_[ofFirst].msWarm;
     results_[ofFirst + 1].ratio = again.msWarm / results_[ofFirst + 1].msWarm;
   }

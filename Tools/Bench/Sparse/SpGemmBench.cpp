@@ -8,7 +8,6 @@
 #include "Tools/Bench/Sparse/SpGemmMethods.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -42,25 +41,6 @@ std::uint64_t productsOf(const MatrixPattern& a)
   for (const std::uint32_t k : a.column)
     products += a.rowEntries(k);
   return products;
-}
-
-/// The largest difference of values, relative to `expected`. Throws Error(device) if the patterns differ.
-template <class V>
-double largestDifference(const CsrMatrix<V>& c, const CsrMatrix<V>& expected, const std::string& what)
-{
-  const auto equal = [](const auto& x, const auto& y) {
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(*x.data())) == 0;
-  };
-  if (!equal(c.rowStart, expected.rowStart) || !equal(c.column, expected.column))
-    throw Error(ExitCode::device, what + ": C has " + std::to_string(c.entries())
-                                      + " entries, by the method before " + std::to_string(expected.entries())
-                                      + ": methods disagree. Allowed: the same places.");
-  double largest = 0;
-  for (std::size_t i = 0; i < c.value.size(); ++i)
-    if (c.value[i] != expected.value[i])
-      largest = std::max(largest, std::abs(static_cast<double>(c.value[i]) - expected.value[i])
-                                      / std::max(std::abs(static_cast<double>(expected.value[i])), 1e-30));
-  return largest;
 }
 
 template <class V>
