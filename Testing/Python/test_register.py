@@ -186,7 +186,7 @@ class Errors(InAFolder):
         self.refused(usage, "object of type builtins.list", fixed=[[1, 2]])
         self.refused(usage, "complex", fixed=FIXED.astype(complex))
         self.refused(usage, "1 axes", fixed=FIXED[0])
-        self.refused(usage, "4 axes", moving=FIXED.reshape(1, 40, 44, 1))
+        self.refused(usage, "5 axes", moving=FIXED.reshape(1, 1, 40, 44, 1))
         self.refused(usage, "dimension", moving=MOVING.reshape(1, 40, 44).repeat(3, 0))
         self.refused(usage, "threads: 0", threads=0)
         pairs = {"fixed_points": [[20, 20], [30, 10]], "moving_points": [[21, 20], [31, 10]]}

@@ -66,6 +66,57 @@ class SameAsProgram(InAFolder):
         entries = tessera._core.entries_of_text(text, "test")
         return path.stem, path, text, {name: values for name, values in entries}
 
+    def test_a_series_in_4d(self):
+        """All times at once, as the program; the transform maps points, images and goes through its maps and its file."""
+        shape = (3, 10, 18, 20)
+        series = np.stack([blobs(shape[1:], shift) for shift in (-1.0, 0.0, 1.0)])
+        self.fixed = self.moving = tessera.Image(series, (2, 2, 2.5, 1.5), (-10, 5, 7, 0))
+        write_mha("f.mha", self.fixed)
+        write_mha("m.mha", self.moving)
+        stack = {
+            "FixedImageDimension": 4,
+            "MovingImageDimension": 4,
+            "Transform": "TranslationStackTransform",
+            "Metric": "VarianceOverLastDimensionMetric",
+            "SubtractMean": True,
+            "ImageSampler": "RandomCoordinate",
+            "NumberOfSpatialSamples": 300,
+            "NewSamplesEveryIteration": True,
+            "Interpolator": "ReducedDimensionBSplineInterpolator",
+            "ResampleInterpolator": "FinalReducedDimensionBSplineInterpolator",
+            "Optimizer": "AdaptiveStochasticGradientDescent",
+            "ImagePyramidSchedule": [1, 1, 1, 0],
+            "NumberOfResolutions": 1,
+            "MaximumNumberOfIterations": 60,
+            "ResultImageFormat": "mha",
+        }
+        Path("stack.txt").write_text(tessera._parameters.text_of(tessera.Parameters(stack).items()))
+        self.run_both(["-p", "stack.txt"], {}, (1, stack), (3, "stack.txt"))
+        found = tessera.register(self.fixed, self.moving, stack)
+        aligned = found.image.array
+        self.assertEqual(aligned.shape, shape)
+        inside = (slice(None), slice(2, -2), slice(3, -3), slice(3, -3))
+        self.assertLess(aligned[inside].var(axis=0).mean(), 0.3 * series[inside].var(axis=0).mean())
+        transform = found.transform
+        points = np.array([[0.0, 20, 15, 0], [4, 30, 20, 1.5], [8, 25, 18, 3]])
+        mapped = transform.apply_points(points)
+        self.assertEqual((transform.dimension, mapped.shape), (4, (3, 4)))
+        np.testing.assert_array_equal(mapped[:, 3], points[:, 3])
+        found.save("kept")
+        for other in tessera.Transform.load("kept/TransformParameters.0.txt"), tessera.Transform.from_maps(transform.maps):
+            np.testing.assert_array_equal(other.apply_points(points), mapped)
+        np.testing.assert_array_equal(transform.apply(self.moving).array, aligned)
+        tessera.write(self.fixed, "again.nii.gz")
+        again = tessera.read("again.nii.gz")
+        np.testing.assert_array_equal(again.array, series)
+        for words, call in (
+            ("series", lambda: tessera.register(self.fixed, self.moving, "Rigid")),
+            ("2D and 3D", lambda: transform.save("kept.h5")),
+            ("2D and 3D", lambda: transform.inverse().apply_points(points)),
+        ):
+            with self.assertRaisesRegex(tessera.Error, words):
+                call()
+
     def test_every_shipped_file_by_name(self):
         for name, path in tessera.parameter_files().items():
             with self.subTest(name):

@@ -87,13 +87,12 @@ Source::Source(std::string name, Voxels array, const GridNumbers& grid)
   for (std::size_t d = 0; d < array.ndim() && d < std::get<0>(grid).size(); ++d)
     if (array.shape(array.ndim() - 1 - d) != std::get<0>(grid)[d])
       throw Error(ExitCode::usage, name_ + ": the array has another size than its grid. Allowed: one size.");
-  if (array.ndim() == 2)
-    strided_ = Strided<2>{stridedOf<2>(array, name_), geometryFrom<2>(grid, name_)};
-  else if (array.ndim() == 3)
-    strided_ = Strided<3>{stridedOf<3>(array, name_), geometryFrom<3>(grid, name_)};
-  else
+  if (array.ndim() < 2 || array.ndim() > 4)
     throw Error(ExitCode::usage, name_ + ": an array of " + std::to_string(array.ndim())
-                                     + " axes. Allowed: two or three, the last one x.");
+                                     + " axes. Allowed: two to four, the last one x.");
+  inDimension(array.ndim(), [&]<int D>() {
+    strided_ = Strided<D>{stridedOf<D>(array, name_), geometryFrom<D>(grid, name_)};
+  });
 }
 
 namespace {
@@ -167,9 +166,9 @@ ImageGeometry<D> geometryFrom(const GridNumbers& numbers, const std::string& nam
 
 GivenGrid givenGrid(const GridNumbers& numbers, const std::string& name)
 {
-  if (std::get<0>(numbers).size() == 2)
-    return {name, geometryFrom<2>(numbers, name)};
-  return {name, geometryFrom<3>(numbers, name)};
+  return inDimension(std::get<0>(numbers).size(), [&]<int D>() {
+    return GivenGrid{name, geometryFrom<D>(numbers, name)};
+  });
 }
 
 template <int D>
@@ -215,12 +214,10 @@ nb::object viewOf(const ResultImage<D>& image, nb::handle owner)
 
 GivenPoints givenPoints(const std::string& name, const PointArray& array)
 {
-  if (array.shape(1) == 2)
-    return pointsFrom<2>(name, array);
-  if (array.shape(1) == 3)
-    return pointsFrom<3>(name, array);
-  throw Error(ExitCode::usage, name + ": an array of " + std::to_string(array.shape(1))
-                                   + " columns. Allowed: x and y, or x, y and z, in mm.");
+  if (array.shape(1) < 2 || array.shape(1) > 4)
+    throw Error(ExitCode::usage, name + ": an array of " + std::to_string(array.shape(1))
+                                     + " columns. Allowed: x and y, or x, y and z, in mm, or x, y, z and t.");
+  return inDimension(array.shape(1), [&]<int D>() { return pointsFrom<D>(name, array); });
 }
 
 nb::str textOf(const std::string& text)
@@ -253,6 +250,7 @@ void bindArrays(nb::module_& module)
   template nb::object viewOf<D>(const ResultImage<D>&, nb::handle)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
+TESSERA_INSTANTIATE(4);
 #undef TESSERA_INSTANTIATE
 template nb::object arrayOf(std::vector<float>, const std::vector<std::size_t>&);
 template nb::object arrayOf(std::vector<double>, const std::vector<std::size_t>&);

@@ -16,17 +16,27 @@ namespace tessera::python {
 
 namespace nb = nanobind;
 
+/// Calls function.operator()<D>() for an image, a transform or a point of 2, 3 or 4 axes.
+template <class Function>
+decltype(auto) inDimension(std::size_t dimension, Function&& function)
+{
+  return dimension == 2   ? function.template operator()<2>()
+         : dimension == 3 ? function.template operator()<3>()
+                          : function.template operator()<4>();
+}
+
 /// Size, spacing and origin in mm, and the rows of the direction one after the other: x, y, z.
 using GridNumbers =
     std::tuple<std::vector<std::size_t>, std::vector<double>, std::vector<double>, std::vector<double>>;
 
-/// An image, a mask or a label map that Python gives: the path of a file, or an array of z, y, x.
+/// An image, a mask or a label map that Python gives: the path of a file, or an array of z, y, x, or of t, z,
+/// y, x.
 class Source {
 public:
   using Voxels = nb::ndarray<nb::ro, nb::device::cpu>;
 
   explicit Source(std::string path) : name_(std::move(path)) {}
-  /// Throws Error(usage) for an array of other than two or three axes, or of a type without a PixelType.
+  /// Throws Error(usage) for an array of other than two to four axes, or of a type without a PixelType.
   Source(std::string name, Voxels, const GridNumbers&);
 
   // These copy the voxels, without the lock of the interpreter. Notes about them go to the log. They throw
@@ -44,8 +54,8 @@ private:
   };
 
   std::string name_;
-  Voxels array_;                                                 // owns the voxels
-  std::variant<std::monostate, Strided<2>, Strided<3>> strided_; // monostate: a file
+  Voxels array_;                                                             // owns the voxels
+  std::variant<std::monostate, Strided<2>, Strided<3>, Strided<4>> strided_; // monostate: a file
 };
 
 /// Throws Error(usage) if the counts are not those of D axes.

@@ -276,20 +276,21 @@ void bindChain(nb::module_& module)
            nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", &Chain::hash);
   module.def("chain_of_itk",
-             [](int dimension, const std::vector<ItkNumbers>& numbers, const Entries& settings) {
-               return dimension == 2 ? chainOfItk<2>(numbers, settings) : chainOfItk<3>(numbers, settings);
+             [](std::size_t dimension, const std::vector<ItkNumbers>& numbers, const Entries& settings) {
+               return inDimension(dimension, [&]<int D>() { return chainOfItk<D>(numbers, settings); });
              });
   module.def("read_transform", [](const std::string& path, int leastLevel) {
     return new Work(nb::none(), leastLevel, [path](Work& work) -> Work::Make {
       const std::size_t dimension = readTransformDimension(path, 3);
-      return dimension == 2 ? read<2>(work, path) : read<3>(work, path);
+      return inDimension(dimension, [&]<int D>() { return read<D>(work, path); });
     });
   });
-  module.def("chain_of_texts", [](int dimension, const std::vector<std::string>& texts, int leastLevel) {
-    return new Work(nb::none(), leastLevel, [=](Work& work) {
-      return dimension == 2 ? fromTexts<2>(work, texts) : fromTexts<3>(work, texts);
-    });
-  });
+  module.def("chain_of_texts",
+             [](std::size_t dimension, const std::vector<std::string>& texts, int leastLevel) {
+               return new Work(nb::none(), leastLevel, [=](Work& work) {
+                 return inDimension(dimension, [&]<int D>() { return fromTexts<D>(work, texts); });
+               });
+             });
   module.def("entries_of_text", [](const std::string& text, const std::string& name) {
     std::vector<std::string> notes;
     return entriesOf(parseParameterText(text, name, notes));

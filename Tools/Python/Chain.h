@@ -49,7 +49,7 @@ public:
     return Chain(std::move(chain), sections_, useDirectionCosines_);
   }
 
-  int dimension() const { return chain_.index() == 0 ? 2 : 3; }
+  int dimension() const { return static_cast<int>(chain_.index()) + 2; }
   GivenTransform given(const std::string& name) const;
   /// The settings of resampling, where `changes` take the place of entries. The type and the format of
   /// results are left out.
@@ -71,7 +71,7 @@ public:
   std::size_t hash() const;
 
 private:
-  std::variant<ChainPointer<2>, ChainPointer<3>> chain_;
+  std::variant<ChainPointer<2>, ChainPointer<3>, ChainPointer<4>> chain_;
   std::vector<FileSection> sections_; // empty: those of the components
   bool useDirectionCosines_;
 };

@@ -59,11 +59,11 @@ Work* readFile(const std::string& path, int threads, int leastLevel)
   return new Work(nb::none(), leastLevel, [=](Work& work) -> Work::Make {
     const auto source = openImage(path, {});
     const ImageHeader& header = source->header();
-    if (header.dimension != 2 && header.dimension != 3)
+    if (header.dimension < 2 || header.dimension > 4)
       throw Error(ExitCode::unreadableInput, path + ": an image of " + std::to_string(header.dimension)
-                                                 + " dimensions. Allowed: 2 or 3.");
-    return header.dimension == 2 ? read<2>(work, path, *source, header, threads)
-                                 : read<3>(work, path, *source, header, threads);
+                                                 + " dimensions. Allowed: 2 to 4.");
+    return inDimension(header.dimension,
+                       [&]<int D>() { return read<D>(work, path, *source, header, threads); });
   });
 }
 
@@ -87,8 +87,7 @@ Work* writeFile(const std::string& path, const nb::object& object, const GridNum
   const auto* const voxels = new Source::Voxels(array);
   const nb::capsule owner(voxels, [](void* p) noexcept { delete static_cast<Source::Voxels*>(p); });
   return new Work(nb::make_tuple(object, owner), leastLevel, [=](Work&) -> Work::Make {
-    voxels->ndim() == 2 ? write<2>(path, *voxels, grid, compress, threads)
-                        : write<3>(path, *voxels, grid, compress, threads);
+    inDimension(voxels->ndim(), [&]<int D>() { write<D>(path, *voxels, grid, compress, threads); });
     return [] { return nb::none(); };
   });
 }

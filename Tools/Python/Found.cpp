@@ -127,7 +127,8 @@ void FoundIn<D>::findInverse(Stop stop)
   KeptStage<D>& last = stages_.back();
   Context cpu = last.host;
   cpu.stop = stop;
-  last.inverse = inverseOfResult<D>(components(), cpu, last.chain, last.moving, *log_);
+  if constexpr (D < 4) // of others the run refuses it
+    last.inverse = inverseOfResult<D>(components(), cpu, last.chain, last.moving, *log_);
 }
 
 template <int D>
@@ -243,16 +244,18 @@ void FoundIn<D>::save(const std::string& path, Log& log) const
     outputs.writeTransforms(*kept.chain);
     if (kept.image.pixels)
       outputs.writeResult("", kept.image);
-    if (kept.inverse) {
-      RunRequest withoutLabels = request_;
-      withoutLabels.fixedLabels = {};
-      writeInverseResults<D>(components(), withoutLabels, stage, folder, kept.chain, log, kept.inverse);
-    }
+    if constexpr (D < 4)
+      if (kept.inverse) {
+        RunRequest withoutLabels = request_;
+        withoutLabels.fixedLabels = {};
+        writeInverseResults<D>(components(), withoutLabels, stage, folder, kept.chain, log, kept.inverse);
+      }
     initial = outputs.transformFile();
   }
 }
 
 template class FoundIn<2>;
 template class FoundIn<3>;
+template class FoundIn<4>;
 
 }

@@ -69,15 +69,19 @@ Prediction planned(Work& work, const RunRequest& request, InputHeaders headers)
   return prediction;
 }
 
-/// Work that reads the headers, and then goes on in their dimension.
-template <class In2D, class In3D>
-Work* workOn(nb::object inputs, int leastLevel, std::shared_ptr<const Asked> asked, In2D in2D, In3D in3D)
+/// Work that reads the headers, and then goes on in their dimension: in.operator()<D>(work, request,
+/// headers).
+template <class In>
+Work* workOn(const nb::object& asked, int leastLevel, In in)
 {
-  return new Work(std::move(inputs), leastLevel, [=](Work& work) -> Work::Make {
-    RunRequest request = requestOf(*asked, work.log);
+  // Asked is copied, so that it may be used again; the object itself holds the arrays.
+  const auto copy = std::make_shared<Asked>(nb::cast<const Asked&>(asked));
+  return new Work(asked, leastLevel, [=](Work& work) -> Work::Make {
+    RunRequest request = requestOf(*copy, work.log);
     InputHeaders headers = readHeaders(request, work.log);
-    return headers.dimension() == 2 ? in2D(work, std::move(request), std::move(headers))
-                                    : in3D(work, std::move(request), std::move(headers));
+    return inDimension(headers.dimension(), [&]<int D>() {
+      return in.template operator()<D>(work, std::move(request), std::move(headers));
+    });
   });
 }
 
@@ -111,14 +115,15 @@ void bindRegistering(nb::module_& module)
           return [] { return nb::none(); };
         });
       });
-  // Asked is copied, so that it may be used again; the object itself holds the arrays.
   module.def("register", [](const nb::object& asked, int leastLevel) {
-    return workOn(asked, leastLevel, std::make_shared<Asked>(nb::cast<const Asked&>(asked)), registered<2>,
-                  registered<3>);
+    return workOn(asked, leastLevel, []<int D>(Work& work, RunRequest request, InputHeaders headers) {
+      return registered<D>(work, std::move(request), std::move(headers));
+    });
   });
   module.def("check", [](const nb::object& asked, int leastLevel) {
-    return workOn(asked, leastLevel, std::make_shared<Asked>(nb::cast<const Asked&>(asked)), predicted<2>,
-                  predicted<3>);
+    return workOn(asked, leastLevel, []<int D>(Work& work, const RunRequest& request, InputHeaders headers) {
+      return predicted<D>(work, request, std::move(headers));
+    });
   });
 }
 

@@ -67,7 +67,8 @@ public:
 
   void transformFound(Context& cpu, const TransformOutput<D>& output) override
   {
-    writeTransform<D>(cpu, components(), output, *log_);
+    if constexpr (D < 4) // of others the run refuses it
+      writeTransform<D>(cpu, components(), output, *log_);
   }
 
   nb::object image() const override { return viewOf<D>(this->results.at(0), nb::find(this)); }
@@ -119,8 +120,8 @@ Work* transform(const nb::object& object, int leastLevel)
 {
   const auto asked = std::make_shared<TransformAsked>(nb::cast<const TransformAsked&>(object));
   return new Work(object, leastLevel, [asked](Work& work) -> Work::Make {
-    return asked->chains.front().dimension() == 2 ? transformed<2>(work, *asked)
-                                                  : transformed<3>(work, *asked);
+    return inDimension(asked->chains.front().dimension(),
+                       [&]<int D>() { return transformed<D>(work, *asked); });
   });
 }
 

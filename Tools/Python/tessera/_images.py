@@ -51,7 +51,7 @@ class Grid:
 
     @property
     def dimension(self) -> int:
-        """2 or 3."""
+        """2, 3 or 4."""
         return len(self.size)
 
     @property
@@ -404,10 +404,10 @@ def points_of(points: Any, argument: str) -> np.ndarray[Any, Any] | str:
     if isinstance(points, (str, os.PathLike)):
         return os.fsdecode(points)
     array = np.ascontiguousarray(points, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] not in (2, 3):
+    if array.ndim != 2 or array.shape[1] not in (2, 3, 4):
         raise UsageError(
             f"{argument}: an array of shape {array.shape}: these are no points. Allowed: n rows of x, y or "
-            f"x, y, z in mm (LPS)."
+            f"x, y, z in mm (LPS), or x, y, z, t."
         )
     return array
 

@@ -94,8 +94,8 @@ class Transform:
         The last one has the grid, and tells how images are resampled. An initial transform that the first one names
         is read. Raises InputError, UsageError."""
         entries = [entries_of(one, f"maps[{number}]") for number, one in enumerate(maps)]
-        dimension = 2 if entries and len(dict(entries[-1]).get("Size", ())) == 2 else 3
-        chain, grid = finish(_core.chain_of_texts(dimension, list(map(text_of, entries)), least_level()))
+        dimension = len(dict(entries[-1]).get("Size", ())) if entries else 0
+        chain, grid = finish(_core.chain_of_texts(dimension or 3, list(map(text_of, entries)), least_level()))
         return cls._of(((chain, False),), Grid(*grid), None)
 
     @classmethod
@@ -133,7 +133,7 @@ class Transform:
 
     @property
     def dimension(self) -> int:
-        """2 or 3."""
+        """2, 3 or 4."""
         return self._parts[0][0].dimension
 
     @property
