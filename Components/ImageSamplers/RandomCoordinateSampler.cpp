@@ -79,7 +79,7 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
   const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
   onCuda_.reset();
-  if (context.onCuda() && others_.empty())
+  if (D < 4 && context.onCuda() && others_.empty())
     prepareOnCuda(context, samples);
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(samples);
 }

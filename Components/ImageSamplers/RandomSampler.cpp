@@ -22,7 +22,7 @@ void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& 
   mask_ = mask;
   box_ = this->boxIn(fixed->geometry, mask);
   onCuda_.reset();
-  if (context.onCuda())
+  if (D < 4 && context.onCuda())
     onCuda_.emplace(context, fixed, mask, counts_[level], description().name);
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
 }

@@ -78,7 +78,7 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
   }
   onCuda_.reset();
   listOnCuda_ = {};
-  if (context.onCuda()) {
+  if (D < 4 && context.onCuda()) {
     onCuda_.emplace(context, fixed, nullptr, counts_[level], description().name);
     if (mask && onlyCountsMemory(context))
       listOnCuda_ = Buffer<std::size_t>(context, maxVoxelsIn<D>(fixed->geometry, *mask));

@@ -30,7 +30,7 @@ public:
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
-  const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
+  const InterpolatorOnCuda<D>* onCuda() const override { return D < 4 ? &onCuda_ : nullptr; }
   void endLevel() override
   {
     voxelsOnCuda_.reset();

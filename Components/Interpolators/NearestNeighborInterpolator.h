@@ -30,7 +30,7 @@ public:
   {
     return evaluateNearestRow<D>(voxels_, NearestRule::exact, row, values, inside);
   }
-  const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
+  const InterpolatorOnCuda<D>* onCuda() const override { return D < 4 ? &onCuda_ : nullptr; }
   bool readsVoxels() const override { return true; }
   int order(std::size_t) const override { return 0; }
   void endLevel() override { voxelsOnCuda_.reset(); }

@@ -6,7 +6,7 @@
 #include "Core/Registration/Samples/TimeSlices.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -108,6 +108,29 @@ void ReducedDimensionBSplineInterpolator<D>::prepareForLevel(Context& context, c
       made.spline = SplineImage<D - 1>(made.coefficients.data(), slice.geometry);
     }
   }
+  if (context.onCuda() && use_ == InterpolatorUse::matching)
+    putOnCuda(context);
+}
+
+template <int D>
+void ReducedDimensionBSplineInterpolator<D>::putOnCuda(const Context& context)
+{
+  const ImageGeometry<D - 1> slice = sliceGeometry<D>(image_->geometry);
+  const std::size_t voxels = slice.voxelCount();
+  coefficientsOnCuda_ = {};
+  voxelsOnCuda_ = order_ > 1 ? nullptr : voxelsOnCuda<D>(context, image_);
+  if (order_ > 1)
+    coefficientsOnCuda_ = Buffer<float>(context, image_->geometry.voxelCount());
+  for (std::size_t t = 0; t < slices_.size() && order_ > 1; ++t)
+    context.stream->copyToDevice(coefficientsOnCuda_.span().data() + t * voxels,
+                                 slices_[t].coefficients.data(), voxels * sizeof(float));
+  const float* const first =
+      order_ > 1 ? std::as_const(coefficientsOnCuda_).span().data() : voxelsOnCuda_->span().data();
+  onCuda_ = {{first, slice, order_},
+             order_,
+             static_cast<long long>(voxels),
+             static_cast<int>(image_->geometry.size[D - 1]),
+             pointToIndex_};
 }
 
 template <int D>
@@ -137,7 +160,7 @@ void ReducedDimensionBSplineInterpolator<D>::evaluate(Context&, const ListSample
   thread_local Answers<D> answers;
   sliceOf.resize(points.count);
   for (std::size_t i = 0; i < points.count; ++i) {
-    const double nearest = std::floor(pointToIndex_.along(D - 1, points.at(i)) + 0.5);
+    const double nearest = nearestTime(pointToIndex_.along(D - 1, points.at(i)));
     const bool isInside = nearest >= 0 && nearest < static_cast<double>(slices_.size());
     sliceOf[i] = isInside ? static_cast<std::size_t>(nearest) : slices_.size();
   }

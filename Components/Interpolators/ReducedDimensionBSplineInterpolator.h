@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/Shared/InterpolatorUse.h"
 #include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 
 #include <memory>
@@ -31,7 +32,17 @@ public:
   const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;
-  void endLevel() override { slices_.clear(); }
+  /// Result images are made on the CPU.
+  const SlicedSeriesOnCuda<D>* slicedSeriesOnCuda() const override
+  {
+    return use_ == InterpolatorUse::matching ? &onCuda_ : nullptr;
+  }
+  void endLevel() override
+  {
+    slices_.clear();
+    voxelsOnCuda_.reset();
+    coefficientsOnCuda_ = {};
+  }
   bool hasGradient() const override { return order_ > 0; }
   void requireGradients() const override;
 
@@ -43,6 +54,7 @@ private:
     SplineImage<D - 1> spline;
     SplineImage<D - 1, double> fineSpline;
   };
+  void putOnCuda(const Context&);
   void evaluateSlice(const Slice&, const ListSamples<D - 1>&, float* values, float* const* gradients,
                      std::uint8_t* inside) const;
 
@@ -52,6 +64,9 @@ private:
   ImagePointer<D> image_;
   PointToIndex<D> pointToIndex_{};
   std::vector<Slice> slices_;
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_; // used by orders 0 and 1
+  Buffer<float> coefficientsOnCuda_;                  // used by orders above 1
+  SlicedSeriesOnCuda<D> onCuda_;
 };
 
 }

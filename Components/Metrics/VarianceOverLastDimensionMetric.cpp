@@ -1,8 +1,9 @@
 #include "Components/Metrics/VarianceOverLastDimensionMetric.h"
 
+#include "Components/Metrics/Shared/Series/SeriesFormulas.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
-#include <cmath>
+#include <algorithm>
 #include <numeric>
 
 namespace tessera {
@@ -50,23 +51,9 @@ struct VarianceSums {
 template <int D>
 void addVariances(PlacesOverTime<D>& places, VarianceSums& sums)
 {
-  for (std::size_t i = 0; i < places.places; ++i) {
-    double mean = 0, valid = 0;
-    for (std::size_t t = 0; t < places.times; ++t)
-      if (const float value = places.values[places.at(t, i)]; !std::isnan(value)) {
-        mean += value;
-        ++valid;
-      }
-    if (valid == 0)
-      continue;
-    mean /= valid;
-    ++sums.valid;
-    for (std::size_t t = 0; t < places.times; ++t)
-      if (const float value = places.values[places.at(t, i)]; !std::isnan(value)) {
-        sums.value += (value - mean) * (value - mean) / valid;
-        places.slopes[places.at(t, i)] = 2 * (value - mean) / valid;
-      }
-  }
+  for (std::size_t i = 0; i < places.places; ++i)
+    sums.valid += addVariance(places.values.data() + i, places.slopes.data() + i, places.times, places.places,
+                              sums.value);
 }
 
 }
@@ -117,28 +104,25 @@ void VarianceOverLastDimensionMetric<D>::prepareForLevel(Context& context, const
 
 /// The first `drawn_` of a random order of the times (Fisher and Yates), and the repeated one.
 template <int D>
-void VarianceOverLastDimensionMetric<D>::chooseTimes(std::size_t firstPlace, PlacesOverTime<D>& places) const
+void VarianceOverLastDimensionMetric<D>::chooseTimes(std::size_t firstPlace, std::size_t places,
+                                                     std::span<std::uint32_t> timeOf) const
 {
   if (drawn_ == 0)
-    return SeriesTerm<D>::chooseTimes(firstPlace, places);
+    return SeriesTerm<D>::chooseTimes(firstPlace, places, timeOf);
   constexpr std::uint32_t ofTimes = 1u << 31; // words that no sampler uses
   thread_local std::vector<std::uint32_t> order;
-  places.times = drawn_ + repetitions_;
-  places.timeOf.resize(places.times * places.places);
-  for (std::size_t i = 0; i < places.places; ++i) {
+  std::ranges::fill(timeOf, repeated_);
+  for (std::size_t i = 0; i < places; ++i) {
     order.resize(this->timesOfSeries());
     std::iota(order.begin(), order.end(), 0u);
     if (repetitions_ > 0)
       order.erase(order.begin() + repeated_);
-    for (std::size_t k = 0; k < places.times; ++k) {
-      places.timeOf[places.at(k, i)] = repeated_;
-      if (k >= drawn_)
-        continue;
+    for (std::size_t k = 0; k < drawn_; ++k) {
       const auto word = randomWords(draw_, static_cast<std::uint32_t>(firstPlace + i),
                                     ofTimes | static_cast<std::uint32_t>(k))[0];
       const auto left = static_cast<double>(order.size() - k);
       std::swap(order[k], order[k + static_cast<std::size_t>(unitUniform(word) * left)]);
-      places.timeOf[places.at(k, i)] = order[k];
+      timeOf[k * places + i] = order[k];
     }
   }
 }
@@ -148,15 +132,26 @@ TermValue VarianceOverLastDimensionMetric<D>::evaluateHere(Context& context, con
                                                            std::span<const double> parameters,
                                                            std::span<double> gradient)
 {
-  const auto stripes =
-      this->template visitPlaces<VarianceSums>(context, samples, parameters, gradient, addVariances<D>);
-  ++draw_.iteration;
   TermValue all;
-  for (const VarianceSums& sums : stripes) {
-    all.value += sums.value;
-    all.valid += sums.valid;
-    all.asked += sums.asked;
+  if (context.onCuda()) {
+    sums_.fromHost(context, std::array<double, 2>{});
+    grown(context, scratch_, varianceScratch);
+    all.asked =
+        this->visitPlacesOnCuda(context, samples, parameters, gradient, [&](const PlacesOnCuda& places) {
+          addVariancesOnCuda(context, places, scratch_.span().data(), sums_.span().data());
+        });
+    const std::vector<double> sums = sums_.toHost(context);
+    all.value = sums[0];
+    all.valid = static_cast<std::size_t>(sums[1]);
+  } else {
+    for (const VarianceSums& sums :
+         this->template visitPlaces<VarianceSums>(context, samples, parameters, gradient, addVariances<D>)) {
+      all.value += sums.value;
+      all.valid += sums.valid;
+      all.asked += sums.asked;
+    }
   }
+  ++draw_.iteration;
   const double factor = all.valid == 0 ? 0 : 1 / (static_cast<double>(all.valid) * varianceOfImage_);
   all.value *= factor;
   return this->finish(context, gradient, factor, all);

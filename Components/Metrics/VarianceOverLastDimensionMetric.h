@@ -25,13 +25,19 @@ public:
 private:
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void chooseTimes(std::size_t firstPlace, PlacesOverTime<D>&) const override;
+  std::size_t timesOfPlace() const override
+  {
+    return drawn_ == 0 ? SeriesTerm<D>::timesOfPlace() : drawn_ + repetitions_;
+  }
+  void chooseTimes(std::size_t firstPlace, std::size_t places,
+                   std::span<std::uint32_t> timeOf) const override;
 
   // At this level: how many times are drawn, beside how many repetitions of one. None drawn: all are used.
   std::size_t drawn_ = 0, repetitions_ = 0;
   std::uint32_t repeated_ = 0;
   double varianceOfImage_ = 1;
-  Draw draw_; // its iteration counts the evaluations of the level
+  Draw draw_;                     // its iteration counts the evaluations of the level
+  Buffer<double> sums_, scratch_; // on a CUDA device
 };
 
 }

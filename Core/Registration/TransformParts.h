@@ -95,6 +95,8 @@ public:
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
   /// Copies the chain to the device, also to that of a MemoryCount.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
+  /// Whether images are resampled through such a chain on CUDA.
+  virtual bool resamples() const { return true; }
   /// Null if kernels outside of passes() cannot evaluate the chain.
   virtual const OtherKernels<D>* otherKernels() const = 0;
 

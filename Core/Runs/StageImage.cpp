@@ -1,5 +1,6 @@
 #include "Core/Runs/StageImage.h"
 
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registration/Stage/ResamplingMemory.h"
 
@@ -12,9 +13,10 @@ Context StageImage<D>::contextFor(const Context& ofStage, const TransformChain<D
 {
   if (!ofStage.onCuda())
     return ofStage;
-  if (!interpolator.onCuda()) {
-    log.note("result image: the interpolator \"" + interpolatorName
-             + "\" has no CUDA form: it is made on the CPU.");
+  const std::string why = interpolator.onCuda() ? whyNotResampledOnCuda<D>(chain)
+                                                : "the interpolator \"" + interpolatorName + "\"";
+  if (!why.empty()) {
+    log.note("result image: " + why + " has no CUDA form: it is made on the CPU.");
     return ofStage.onCpu();
   }
   Interpolator<D>* const used = &interpolator;

@@ -74,12 +74,13 @@ public:
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
-protected:
   static constexpr std::size_t maxParameters = D * D + D;
   /// For each parameter mu_k (dA/dmu_k, dt/dmu_k), so that dT/dmu_k = dA_k (x - c) + dt_k; zero beyond the
   /// parameter count.
   using Derivatives = std::array<AffineMap<D>, maxParameters>;
+  virtual Derivatives derivatives(std::span<const double> parameters) const = 0;
 
+protected:
   /// How (Scales ...) is read. As in elastix, one value stands for all rotations, except in
   /// SimilarityTransform, which reads one value for each parameter. AffineLogTransform estimates scales
   /// without being asked, but for those that are given.
@@ -93,7 +94,6 @@ protected:
 
   /// Matrix A and translation t.
   virtual AffineMap<D> aboutCenter(std::span<const double> parameters) const = 0;
-  virtual Derivatives derivatives(std::span<const double> parameters) const = 0;
   /// The parameters of a rotation about the centre; the identity for a transform that does not turn.
   virtual std::vector<double> rotationParameters(const Matrix<D>& rotation) const = 0;
   virtual bool turns() const { return true; }

@@ -5,6 +5,7 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Components/Transforms/TranslationTransform.h"
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 #include "Core/Registration/Samples/TimeSlices.h"
 
 #include <algorithm>
@@ -72,11 +73,9 @@ void StackTransform<D, Sub>::forEachTime(const ListSamples<D>& samples, Visit&& 
   thread_local SlicedSamples<D> sorted;
   thread_local std::vector<std::size_t> timeOf;
   timeOf.resize(samples.count);
-  for (std::size_t i = 0; i < samples.count; ++i) {
-    const double nearest = std::floor((samples.pointMm[D - 1][i] - origin_) / spacing_ + 0.5);
-    timeOf[i] =
-        nearest > 0 ? static_cast<std::size_t>(std::min(nearest, static_cast<double>(count_ - 1))) : 0;
-  }
+  for (std::size_t i = 0; i < samples.count; ++i)
+    timeOf[i] = static_cast<std::size_t>(
+        nearestTimeOf(static_cast<int>(count_), (samples.pointMm[D - 1][i] - origin_) / spacing_));
   sorted.sort(samples, timeOf, count_);
   sorted.forEachSlice(visit);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/StackForm.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 namespace tessera {
@@ -20,7 +21,8 @@ protected:
 template <int D, template <int> class Sub>
 class StackTransform : public OptimizableTransform<D>,
                        public SpatialDerivatives<D>,
-                       public StackOfTransforms {
+                       public StackOfTransforms,
+                       public StackForm<D> {
 public:
   std::size_t subTransforms() const override { return count_; }
   std::size_t parameterCount() const override { return count_ * sub_.parameterCount(); }
@@ -50,6 +52,9 @@ public:
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return sub_.hasHessian(); }
   const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+  const Transform<D - 1>& slice() const override { return sub_; }
+  TimesOfStack times() const override { return {static_cast<int>(count_), spacing_, origin_}; }
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Context&, const Parameters& transformFile) override;

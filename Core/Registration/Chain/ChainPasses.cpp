@@ -13,6 +13,14 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
 }
 
 template <int D>
+std::string whyNotResampledOnCuda(const TransformChain<D>& chain)
+{
+  const CudaForm<D>* form = chain.transform->cudaForm();
+  return form && !form->resamples() ? "the transform \"" + chain.transform->name() + "\""
+                                    : whyNotOnCuda(chain);
+}
+
+template <int D>
 std::string whyNotInOtherKernels(const TransformChain<D>& chain)
 {
   const CudaForm<D>* form = chain.transform->cudaForm();
@@ -62,7 +70,7 @@ Context vectorContext(const Context& context, const Transform<D>& last)
   return context;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyNotOnCuda<D>, whyNotInOtherKernels<D>, passesOnCuda<D>, asLinearMap<D>,
-                                   vectorContext<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyNotOnCuda<D>, whyNotResampledOnCuda<D>, whyNotInOtherKernels<D>,
+                                   passesOnCuda<D>, asLinearMap<D>, vectorContext<D>);
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Registration/Transform.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace tessera {
@@ -29,18 +30,27 @@ public:
   /// list of points) and the moving image's support, and writes 8 bytes, and 4 D more for gradients.
   virtual void gather(Context&, const SamplesOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&) = 0;
 
+  /// Writes T(x) of each sample in mm, D planar arrays.
+  virtual void map(Context&, const SamplesOnCuda<D>&, double* mappedMm) = 0;
+
   /// field += T0(x) - x at the positions of a lattice (mm, D planar arrays), where T0 is the chain without
   /// its last transform. A B-spline that is added to T0 can then be evaluated as a field alone.
   virtual void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&,
-                                      const std::array<float*, D>& field) = 0;
+                                      const std::array<float*, D>& /*field*/)
+  {
+    throw std::logic_error("displacements before a transform that is no B-spline");
+  }
 
   /// field += T(x) - x at the samples of a lattice or a list, where T is the whole chain.
   virtual void addDisplacements(Context&, const SamplesOnCuda<D>&, const std::array<float*, D>& field) = 0;
 
   /// Adds the moments of the covectors about the centre of the last transform, which is linear. Each covector
   /// stands at the point where the last transform is evaluated. `moments` lies on the device.
-  virtual void addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,
-                          const float* factors, CovectorMoments<D>* moments) = 0;
+  virtual void addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& /*covectors*/,
+                          const float* /*factors*/, CovectorMoments<D>* /*moments*/)
+  {
+    throw std::logic_error("moments of a transform that is not linear");
+  }
 
   /// gradient += J^T v for the last transform, which is not linear; gradient and covectors v are on the
   /// device.
@@ -52,6 +62,10 @@ public:
 /// 8)`.
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
+
+/// The same for kernels that resample images.
+template <int D>
+std::string whyNotResampledOnCuda(const TransformChain<D>&);
 
 /// The same for kernels outside of ChainPasses.
 template <int D>

@@ -261,4 +261,30 @@ TESSERA_HOST_DEVICE inline bool valueAt(const InterpolatorOnCuda<D>& image, cons
   }
 }
 
+/// For a series the answer is that of the nearest slice, with the derivative 0 along time.
+template <int D, int Order>
+TESSERA_HOST_DEVICE inline bool valueAt(const SlicedSeriesOnCuda<D>& slices, const Vec<D>& pointMm,
+                                        bool withGradient, float& value, float (&gradientPerMm)[D])
+{
+  value = 0;
+  TESSERA_UNROLL
+  for (int d = 0; d < D; ++d)
+    gradientPerMm[d] = 0;
+  const double nearest = nearestTime(slices.pointToIndex.along(D - 1, pointMm));
+  if (!(nearest >= 0 && nearest < slices.count))
+    return false;
+  InterpolatorOnCuda<D - 1> slice = slices.first;
+  slice.coefficients += static_cast<long long>(nearest) * slices.voxelsOfSlice;
+  Vec<D - 1> inSliceMm;
+  TESSERA_UNROLL
+  for (int d = 0; d < D - 1; ++d)
+    inSliceMm[d] = pointMm[d];
+  float gradient[D - 1];
+  const bool inside = valueAt<D - 1, Order>(slice, inSliceMm, withGradient, value, gradient);
+  TESSERA_UNROLL
+  for (int d = 0; d < D - 1; ++d)
+    gradientPerMm[d] = gradient[d];
+  return inside;
+}
+
 }

@@ -28,4 +28,28 @@ struct InterpolatorOnCuda {
   }
 };
 
+/// The number of the time that is nearest to an index along the axis of time of a series; it may lie beyond
+/// the series.
+TESSERA_HOST_DEVICE inline double nearestTime(double index)
+{
+  return floor(index + 0.5);
+}
+/// The same, held to the times 0 to count - 1.
+TESSERA_HOST_DEVICE inline int nearestTimeOf(int count, double index)
+{
+  const double nearest = nearestTime(index);
+  return nearest > 0 ? static_cast<int>(nearest < count ? nearest : count - 1) : 0;
+}
+
+/// An interpolator of a series, whose last axis is time, in that form: a spline in the slice that is nearest
+/// in time.
+template <int D>
+struct SlicedSeriesOnCuda {
+  InterpolatorOnCuda<D - 1> first; // of the first slice; that of the next one begins voxelsOfSlice further on
+  int order = 1;
+  long long voxelsOfSlice = 0;
+  int count = 0;
+  PointToIndex<D> pointToIndex{}; // of the series
+};
+
 }

@@ -26,6 +26,6 @@ void maskLatticeOnCuda(const Context& context, const SamplesOnCuda<D>& samples, 
   checkLaunch("mask of a lattice");
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(maskLatticeOnCuda<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(maskLatticeOnCuda<D>);
 
 }

@@ -81,6 +81,6 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofList(const Context& context, const PointLi
   return samples;
 }
 
-TESSERA_INSTANTIATE_CLASS(SamplesForCuda);
+TESSERA_INSTANTIATE_CLASS_TO_4(SamplesForCuda);
 
 }

@@ -1,6 +1,9 @@
 #include "Core/Registration/Stage/DeviceSupport.h"
 
 #include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/TermOfSeries.h"
+
+#include <algorithm>
 
 namespace tessera {
 
@@ -17,8 +20,12 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage, const ChainPointer<
       why = "the metric \"" + componentNames(stage.parameters, "Metric")[t] + "\" with the transform \""
             + chain.transform->name() + "\"";
   }
+  const bool areOfSeries = std::ranges::all_of(components.terms, [](const auto& term) {
+    return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
+  });
   for (std::size_t t = 0; t < components.interpolators.size() && why.empty(); ++t)
-    if (!components.interpolators[t]->onCuda())
+    if (!components.interpolators[t]->onCuda()
+        && !(areOfSeries && components.interpolators[t]->slicedSeriesOnCuda()))
       why = "the interpolator \""
             + componentNames(stage.parameters, "Interpolator")[components.interpolatorOfImage[t]] + "\"";
   return why.empty() ? why : why + " has no CUDA form";

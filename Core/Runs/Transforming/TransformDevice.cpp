@@ -90,7 +90,7 @@ std::string whyNotByKernels(const DeviceTask<D>& task)
   const TransformRequest& request = task.request;
   const InverseTransform<D>* inverse = asInverse(task.chain);
   const std::string whyNotChain =
-      inverse ? whyNotInOtherKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(task.chain);
+      inverse ? whyNotInOtherKernels<D>(inverse->inverted()) : whyNotResampledOnCuda<D>(task.chain);
   std::string whyNotImages = hasImages(request) ? whyNotChain : "";
   if (whyNotImages.empty() && !request.images.empty() && !task.makeInterpolator(false)->onCuda())
     whyNotImages = "the interpolator \"" + task.interpolatorName + "\"";

@@ -189,8 +189,8 @@ struct TermEvaluation {
 };
 
 /// One evaluation at the scene's parameters, on any device.
-template <int D>
-TermEvaluation evaluateTerm(Context context, CostTerm<D>& term, const TermScene<D>& scene,
+template <int D, class Scene = TermScene<D>>
+TermEvaluation evaluateTerm(Context context, CostTerm<D>& term, const Scene& scene,
                             const SampleSet<D>& samples, bool withGradient = true)
 {
   term.prepareForLevel(context, scene.level);

@@ -89,6 +89,24 @@ struct SeriesSceneOf {
     chain->transform = transform;
   }
 
+  /// What is in use becomes the transform before the next one.
+  void useAsInitial(Combination combination)
+  {
+    auto next = std::make_shared<TransformChain<D>>();
+    next->initial = chain;
+    next->combination = combination;
+    chain = next;
+    level.chain = chain.get();
+  }
+
+  /// Every `step`-th voxel along each axis.
+  SampleSet<D> lattice(std::size_t step) const
+  {
+    Size<D> steps;
+    steps.fill(step);
+    return gridOfStep<D>(steps, series, wholeBox<D>(series->geometry), level.fixedMask);
+  }
+
   /// Points between voxels in the inner part of the series, without an intensity of the fixed image.
   PointList<D> points(std::size_t count, double margin = 0.2) const
   {

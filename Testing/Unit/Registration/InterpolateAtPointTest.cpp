@@ -6,6 +6,7 @@
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/SeriesScenes.h"
 
 #include <gtest/gtest.h>
 
@@ -87,6 +88,49 @@ TEST(InterpolateAtPointTest, GivesTheBitsOfTheBatches)
   expectAnswersAtPoints<2>({31, 8});
   expectAnswersAtPoints<2>({1, 5});
   expectAnswersAtPoints<2>({2, 1});
+}
+
+template <int D, int Order>
+void expectSlicesAtPoints(const Size<D>& size)
+{
+  const auto image = std::make_shared<const Image<D>>(noiseImage<D>(geometryOfSeries<D>(size), 12));
+  ReducedDimensionBSplineInterpolator<D> interpolator(
+      parametersOf("(BSplineInterpolationOrder " + std::to_string(Order) + ")", D));
+  const Interpolated<D> asked =
+      interpolate<D>(interpolator, *image, scatteredIndices<D>(size, 3000, Order + 1));
+  Image<D - 1> slice{sliceGeometry<D>(image->geometry), {}};
+  const std::size_t voxels = slice.geometry.voxelCount();
+  std::vector<float> coefficients;
+  for (std::size_t t = 0; t < size[D - 1]; ++t) {
+    const auto first = image->voxels.begin() + static_cast<std::ptrdiff_t>(t * voxels);
+    slice.voxels.assign(first, first + static_cast<std::ptrdiff_t>(voxels));
+    const std::vector<float> ofSlice =
+        Order > 1 ? bsplineCoefficients<D - 1>(host, slice, Order) : slice.voxels;
+    coefficients.insert(coefficients.end(), ofSlice.begin(), // without their padding
+                        ofSlice.begin() + static_cast<std::ptrdiff_t>(voxels));
+  }
+  const SlicedSeriesOnCuda<D> seen{{coefficients.data(), slice.geometry, Order},
+                                   Order,
+                                   static_cast<long long>(voxels),
+                                   static_cast<int>(size[D - 1]),
+                                   image->geometry.pointToIndex()};
+  for (std::size_t i = 0; i < asked.index.size(); ++i) {
+    float value, gradient[D];
+    const bool inside = valueAt<D, Order>(seen, asked.pointMm(i), true, value, gradient);
+    ASSERT_EQ(inside, asked.inside[i] != 0) << i;
+    ASSERT_EQ(value, asked.valuesAlone[i]) << i;
+    for (int d = 0; d < D && Order > 0; ++d)
+      ASSERT_EQ(gradient[d], asked.gradients[d][i]) << i << " axis " << d;
+  }
+}
+
+TEST(InterpolateAtPointTest, GivesTheBitsOfTheBatchesOfSeries)
+{
+  expectSlicesAtPoints<3, 0>({13, 11, 4});
+  expectSlicesAtPoints<3, 1>({13, 11, 4});
+  expectSlicesAtPoints<3, 3>({13, 11, 4});
+  expectSlicesAtPoints<4, 1>({9, 8, 7, 4});
+  expectSlicesAtPoints<4, 3>({9, 8, 7, 4});
 }
 
 TEST(InterpolateAtPointTest, IsOutsideAndZeroWhereNoVoxelIs)

@@ -83,21 +83,15 @@ void CorrelationTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& l
 template <int D>
 void CorrelationTerm<D>::addProducts(const PlacesOverTime<D>& places, Sums& sums) const
 {
-  const std::size_t times = places.times;
+  const std::size_t times = places.times, rows = times + 1;
   thread_local std::vector<double> row;
-  row.resize(times);
-  sums.ofTimes.resize(times);
-  sums.ofPairs.resize(times * times);
-  for (std::size_t i = 0; i < places.places; ++i) {
-    if (!takeRow<D>(places, i, shifts_, row))
-      continue;
-    ++sums.valid;
-    for (std::size_t t = 0; t < times; ++t) {
-      sums.ofTimes[t] += row[t];
-      for (std::size_t u = 0; u < times; ++u)
-        sums.ofPairs[t * times + u] += row[t] * row[u];
-    }
-  }
+  row.assign(rows, 1);
+  sums.products.resize(rows * rows);
+  for (std::size_t i = 0; i < places.places; ++i)
+    if (takeRow<D>(places, i, shifts_, row))
+      for (std::size_t t = 0; t < rows; ++t)
+        for (std::size_t u = 0; u < rows; ++u)
+          sums.products[t * rows + u] += row[t] * row[u];
 }
 
 /// With s = 1 / sigma, eigenvalues l_i with unit vectors v_i, and w_i the derivative of the value by l_i:
@@ -105,17 +99,19 @@ void CorrelationTerm<D>::addProducts(const PlacesOverTime<D>& places, Sums& sums
 ///   d value / d A_pt = 2 / (N - 1) sum_u B_pu Q_ut,  B = A less its means,
 ///   Q_ut = s_u s_t sum_i w_i v_iu v_it - (u = t) s_t^2 sum_i w_i l_i v_it^2
 template <int D>
-typename CorrelationTerm<D>::Correlation CorrelationTerm<D>::correlate(const Sums& sums) const
+typename CorrelationTerm<D>::Correlation
+CorrelationTerm<D>::correlate(const std::vector<double>& products) const
 {
-  const std::size_t times = shifts_.size();
-  const auto valid = static_cast<double>(sums.valid);
+  const std::size_t times = shifts_.size(), rows = times + 1;
+  const double valid = products.back(), *const ofTimes = products.data() + times * rows;
   Correlation found{0, shifts_, std::vector<double>(times * times)};
   std::vector<double> k(times * times), w(times);
   for (std::size_t t = 0; t < times; ++t)
-    found.means[t] += sums.ofTimes[t] / valid;
-  for (std::size_t e = 0; e < k.size(); ++e)
-    k[e] = (sums.ofPairs[e] - sums.ofTimes[e / times] * sums.ofTimes[e % times] / valid)
-           / std::max(1.0, valid - 1);
+    found.means[t] += ofTimes[t] / valid;
+  for (std::size_t e = 0; e < k.size(); ++e) {
+    const std::size_t t = e / times, u = e % times;
+    k[e] = (products[t * rows + u] - ofTimes[t] * ofTimes[u] / valid) / std::max(1.0, valid - 1);
+  }
   const std::vector<double> s = inverseDeviations(k, found.means);
   for (std::size_t e = 0; e < k.size(); ++e)
     k[e] *= s[e / times] * s[e % times];
@@ -132,31 +128,53 @@ typename CorrelationTerm<D>::Correlation CorrelationTerm<D>::correlate(const Sum
 }
 
 template <int D>
+typename CorrelationTerm<D>::Sums CorrelationTerm<D>::sumsOnCuda(Context& context,
+                                                                 const SampleSet<D>& samples,
+                                                                 std::span<const double> parameters)
+{
+  const std::size_t rows = shifts_.size() + 1;
+  shiftsOnCuda_.fromHost(context, shifts_);
+  sumsOnCuda_.fromHost(context, std::vector<double>(rows * rows));
+  const std::size_t asked =
+      this->visitPlacesOnCuda(context, samples, parameters, {}, [&](const PlacesOnCuda& places) {
+        addProductsOverTimeOnCuda(context, places, shiftsOnCuda_.span().data(), sumsOnCuda_.span().data());
+      });
+  return {asked, sumsOnCuda_.toHost(context)};
+}
+
+template <int D>
 TermValue CorrelationTerm<D>::evaluateHere(Context& context, const SampleSet<D>& samples,
                                            std::span<const double> parameters, std::span<double> gradient)
 {
-  Sums all;
-  all.ofTimes.resize(shifts_.size());
-  all.ofPairs.resize(shifts_.size() * shifts_.size());
-  const auto stripes = this->template visitPlaces<Sums>(
-      context, samples, parameters, {},
-      [this](const PlacesOverTime<D>& places, Sums& sums) { addProducts(places, sums); });
-  for (const Sums& sums : stripes) {
-    all.asked += sums.asked;
-    all.valid += sums.valid;
-    for (std::size_t t = 0; t < sums.ofTimes.size(); ++t)
-      all.ofTimes[t] += sums.ofTimes[t];
-    for (std::size_t e = 0; e < sums.ofPairs.size(); ++e)
-      all.ofPairs[e] += sums.ofPairs[e];
+  Sums all{0, std::vector<double>((shifts_.size() + 1) * (shifts_.size() + 1))};
+  if (context.onCuda()) {
+    all = sumsOnCuda(context, samples, parameters);
+  } else {
+    const auto stripes = this->template visitPlaces<Sums>(
+        context, samples, parameters, {},
+        [this](const PlacesOverTime<D>& places, Sums& sums) { addProducts(places, sums); });
+    for (const Sums& sums : stripes) {
+      all.asked += sums.asked;
+      for (std::size_t e = 0; e < sums.products.size(); ++e)
+        all.products[e] += sums.products[e];
+    }
   }
-  this->check({0, all.valid, all.asked});
-  const Correlation found = correlate(all);
-  if (!gradient.empty())
+  const auto valid = static_cast<std::size_t>(all.products.back());
+  this->check({0, valid, all.asked});
+  const Correlation found = correlate(all.products);
+  if (!gradient.empty() && context.onCuda()) {
+    means_.fromHost(context, found.means);
+    slopesOfRow_.fromHost(context, found.slopesOfRow);
+    this->visitPlacesOnCuda(context, samples, parameters, gradient, [&](const PlacesOnCuda& places) {
+      setSlopesOverTimeOnCuda(context, places, means_.span().data(), slopesOfRow_.span().data());
+    });
+  } else if (!gradient.empty()) {
     this->template visitPlaces<Sums>(
         context, samples, parameters, gradient,
         [&](PlacesOverTime<D>& places, Sums&) { setSlopes<D>(places, found.means, found.slopesOfRow); });
-  return this->finish(context, gradient, 2 / std::max(1.0, static_cast<double>(all.valid) - 1),
-                      {found.value, all.valid, all.asked});
+  }
+  return this->finish(context, gradient, 2 / std::max(1.0, static_cast<double>(valid) - 1),
+                      {found.value, valid, all.asked});
 }
 
 // Series are images of two or three dimensions over time.

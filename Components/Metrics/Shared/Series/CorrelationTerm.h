@@ -28,16 +28,20 @@ private:
     double value = 0;
     std::vector<double> means, slopesOfRow;
   };
+  /// The products of each place's values less shifts_, behind which stands a number 1: a matrix of one row
+  /// more than there are times, with the sums of values and the number of places in the last one.
   struct Sums {
-    std::size_t asked = 0, valid = 0;
-    std::vector<double> ofTimes, ofPairs; // of intensities less shifts_, and of their products
+    std::size_t asked = 0;
+    std::vector<double> products;
   };
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
   void addProducts(const PlacesOverTime<D>&, Sums&) const;
-  Correlation correlate(const Sums&) const;
+  Sums sumsOnCuda(Context&, const SampleSet<D>&, std::span<const double> parameters);
+  Correlation correlate(const std::vector<double>& products) const;
 
   std::vector<double> shifts_; // mean of the level's moving image at each time, so that sums stay small
+  Buffer<double> shiftsOnCuda_, sumsOnCuda_, means_, slopesOfRow_; // on a CUDA device
 };
 
 }

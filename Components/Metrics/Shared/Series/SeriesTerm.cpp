@@ -1,7 +1,10 @@
 #include "Components/Metrics/Shared/Series/SeriesTerm.h"
 
+#include "Components/Metrics/Shared/Series/SeriesFormulas.h"
 #include "Components/Transforms/Shared/StackTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/Samples/SampleGather.h"
 #include "Core/Registration/Samples/TimeSlices.h"
@@ -50,18 +53,13 @@ TimesOfParameters timesOfParameters(const Transform<D>& transform)
   return {};
 }
 
-void subtractMeanOverTime(const TimesOfParameters& of, std::span<double> gradient)
+void subtractMeansOverTime(const Context& context, const TimesOfParameters& of, std::span<double> gradient)
 {
+  if (context.onCuda() && of.times > 0)
+    return subtractMeanOverTimeOnCuda(context, of.groups, of.times, of.each, gradient.data());
   for (std::size_t group = 0; group < of.groups; ++group)
-    for (std::size_t k = 0; k < of.each; ++k) {
-      double* const first = gradient.data() + group * of.times * of.each + k;
-      double mean = 0;
-      for (std::size_t t = 0; t < of.times; ++t)
-        mean += first[t * of.each];
-      mean /= static_cast<double>(of.times);
-      for (std::size_t t = 0; t < of.times; ++t)
-        first[t * of.each] -= mean;
-    }
+    for (std::size_t k = 0; k < of.each; ++k)
+      subtractMeanOverTime(gradient.data() + group * of.times * of.each + k, of.times, of.each);
 }
 
 }
@@ -114,20 +112,21 @@ void SeriesTerm<D>::checkImages(const ImageGeometry<D>& fixed, const ImageGeomet
 }
 
 template <int D>
-void SeriesTerm<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+void SeriesTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
+  SeriesTerm::endLevel();
   level_ = level;
   gradientMatrix_ = gradientMatrix<D>(parameters_, level.moving->geometry);
+  const MemoryPart part(context, "samples");
+  if (context.onCuda())
+    onCuda_.emplace(context, level, gradientMatrix_);
 }
 
 template <int D>
-void SeriesTerm<D>::chooseTimes(std::size_t, PlacesOverTime<D>& places) const
+void SeriesTerm<D>::chooseTimes(std::size_t, std::size_t places, std::span<std::uint32_t> timeOf) const
 {
-  places.times = timesOfSeries();
-  places.timeOf.resize(places.times * places.places);
-  for (std::size_t t = 0; t < places.times; ++t)
-    std::fill_n(places.timeOf.begin() + static_cast<std::ptrdiff_t>(t * places.places), places.places,
-                static_cast<std::uint32_t>(t));
+  for (std::size_t entry = 0; entry < timeOf.size(); ++entry)
+    timeOf[entry] = static_cast<std::uint32_t>(entry / places);
 }
 
 template <int D>
@@ -193,9 +192,14 @@ template <int D>
 TermValue SeriesTerm<D>::finish(Context& context, std::span<double> gradient, double factor,
                                 const TermValue& value)
 {
-  stripedGradient_.sum(context, factor);
+  const Transform<D>& transform = *level_.chain->transform;
+  const Context vectors = vectorContext<D>(context, transform);
+  if (onCuda_)
+    scaleInto(vectors, factor, gradient, gradient);
+  else
+    stripedGradient_.sum(context, factor);
   if (meanIsZero_ && !gradient.empty())
-    subtractMeanOverTime(timesOfParameters<D>(*level_.chain->transform), gradient);
+    subtractMeansOverTime(vectors, timesOfParameters<D>(transform), gradient);
   return validSampleRule_.checked(level_.level, value);
 }
 

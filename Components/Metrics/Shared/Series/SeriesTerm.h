@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/Series/SeriesTermOnCuda.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/Samples/StripePlan.h"
@@ -30,18 +31,23 @@ struct PlacesOverTime {
 };
 
 /// The base of metrics of a series. They compare no pair of images: a sampler gives places, whose last
-/// coordinate is dropped, and the moving image is seen there at all times, or at some. On the CPU alone.
+/// coordinate is dropped, and the moving image is seen there at all times, or at some.
 template <int D>
 class SeriesTerm : public CostTerm<D>, public TermOfSeries<D> {
 public:
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda() const override { return "the metric \"" + name_ + "\""; }
+  std::string whyNotOnCuda() const override { return ""; }
+  bool needsPassesAlone() const override { return true; }
   /// Throws Error(usage) if the mean over time of the gradient is to be 0 and no parameter belongs to a time.
   void checkTransform(const Transform<D>&) const override;
   double workOfSample(double) const override { return static_cast<double>(times_); }
   void checkImages(const ImageGeometry<D>& fixed, const ImageGeometry<D>& moving) override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override { level_ = {}; }
+  void endLevel() override
+  {
+    onCuda_.reset();
+    level_ = {};
+  }
 
 protected:
   SeriesTerm(const Parameters&, std::string name);
@@ -51,9 +57,11 @@ protected:
   std::size_t timesOfSeries() const { return level_.fixed->geometry.size[D - 1]; }
   const Parameters& parameters() const { return parameters_; }
 
-  /// Chooses the same number of times for each place of a batch, whose first place has this number: all, if
-  /// the metric does not say otherwise.
-  virtual void chooseTimes(std::size_t firstPlace, PlacesOverTime<D>&) const;
+  /// The number of times that each place is seen at: all, if the metric does not say otherwise.
+  virtual std::size_t timesOfPlace() const { return timesOfSeries(); }
+  /// Chooses them for so many places, of which the first has this number. Number k of place i is entry k *
+  /// places + i.
+  virtual void chooseTimes(std::size_t firstPlace, std::size_t places, std::span<std::uint32_t> timeOf) const;
 
   /// Calls visit(places, sums) with batches of all samples, and returns the sums of stripes, which do not
   /// depend on threads. `Sums` begins as {} and has `asked`, which is counted here. Unless `gradient` is
@@ -61,6 +69,18 @@ protected:
   template <class Sums, class Visit>
   std::vector<Sums> visitPlaces(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient, Visit&&);
+  /// The same on a CUDA device, where visit(places) enqueues kernels. Returns how many samples were asked.
+  template <class Visit>
+  std::size_t visitPlacesOnCuda(Context& context, const SampleSet<D>& samples,
+                                std::span<const double> parameters, std::span<double> gradient, Visit&& visit)
+  {
+    return onCuda_->visitPlaces(
+        context, samples, timesOfPlace(), parameters, gradient,
+        [this](std::size_t first, std::size_t places, std::span<std::uint32_t> timeOf) {
+          chooseTimes(first, places, timeOf);
+        },
+        visit);
+  }
   /// Throws Error(registrationFailed) if too few of the samples count.
   void check(const TermValue& value) const { validSampleRule_.checked(level_.level, value); }
   /// Scales the gradient of the last visitPlaces, takes its mean over time off if that is asked for, and
@@ -84,6 +104,7 @@ private:
   std::optional<Matrix<D>> gradientMatrix_;
   ChainAtParameters<D> chain_;
   StripedGradient stripedGradient_;
+  std::optional<SeriesTermOnCuda<D>> onCuda_; // in levels on a CUDA device
 };
 
 template <int D>
@@ -107,7 +128,9 @@ std::vector<Sums> SeriesTerm<D>::visitPlaces(Context& context, const SampleSet<D
       places.points = points.list();
       places.places = points.count;
       sums[stripe].asked += points.count;
-      chooseTimes(first, places);
+      places.times = timesOfPlace();
+      places.timeOf.resize(places.times * places.places);
+      chooseTimes(first, places.places, places.timeOf);
       gather(oneThread, chain, !gradient.empty(), places);
       visit(places, sums[stripe]);
       if (!gradient.empty())

@@ -3,6 +3,7 @@
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
+#include "Core/Registration/Samples/Samples.h"
 
 // The kernels of the passes that ChainPasses.h describes. All arrays lie on the context's CUDA device.
 namespace tessera {
@@ -11,6 +12,34 @@ namespace tessera {
 template <int D>
 TESSERA_CUDA_ONLY void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                     const MovingOnCuda<D>&, const GatherTarget<D>&);
+
+/// ChainPasses::gather for samples whose points are mapped already, D planar arrays; their fixed intensities
+/// and their number are known.
+template <int D>
+void gatherMappedOnCuda(Context& context, const double* mappedMm, std::size_t count,
+                        const MovingOnCuda<D>& moving, GatherTarget<D> target)
+{
+  SamplesOnCuda<D> mapped;
+  mapped.count = count;
+  mapped.pointMm = planesOf<D>(mappedMm, count);
+  target.fixed = nullptr;
+  target.asked = nullptr;
+  gatherOnCuda<D>(context, mapped, {}, moving, target);
+}
+
+/// Where samples are mapped to; null: not needed.
+template <int D>
+struct MappedTarget {
+  double* mappedMm = nullptr;          // T(x), D planar arrays; NaN where the mask leaves out the sample
+  std::array<float*, D> field{};       // T(x) - x is added here
+  float* fixed = nullptr;              // as in GatherTarget
+  unsigned long long* asked = nullptr; // as in GatherTarget
+};
+
+/// ChainPasses::map.
+template <int D>
+TESSERA_CUDA_ONLY void mapSamplesOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+                                        const MappedTarget<D>&);
 
 /// ChainPasses::addDisplacements, and addDisplacementsBefore with the chain without its last transform.
 template <int D>

@@ -1,32 +1,25 @@
 #include "Components/Transforms/Shared/OnCuda/CombinationOnCuda.h"
 
+#include "Components/Transforms/Shared/OnCuda/MapSamples.cuh"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
-#include "Core/Registration/Samples/SampleKernels.cuh"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tessera {
 namespace {
 
 constexpr int threadsOfBlock = 128;
 
-/// T(x) of one sample a thread.
+/// T(x).
 template <int D>
-__global__ void __launch_bounds__(threadsOfBlock)
-    mapCombination(const __grid_constant__ SamplesOnCuda<D> samples,
-                   const __grid_constant__ CombinationOnCuda<D> chain,
-                   const __grid_constant__ CombinationTarget<D> target)
-{
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  const bool exists = i < samples.count;
-  const SampleOnCuda<D> sample = sampleOrNone(samples, i);
-  Vec<D> mappedMm;
-  mappedMm.fill(NAN);
-  if (sample.asked) {
-    const Vec<D> beforeMm = mapChain<D>(chain.before, sample.pointMm);
-    const Vec<D> atMm = chain.combination == Combination::compose ? beforeMm : sample.pointMm;
+struct MapByCombination {
+  CombinationOnCuda<D> chain;
+
+  __device__ Vec<D> operator()(const Vec<D>& pointMm) const
+  {
+    const Vec<D> beforeMm = mapChain<D>(chain.before, pointMm);
+    const Vec<D> atMm = chain.combination == Combination::compose ? beforeMm : pointMm;
     Vec<D> displacementMm{};
     for (int t = 0; t < chain.count; ++t) {
       const Vec<D> ofTransform = mapChain<D>(chain.transforms[t], atMm);
@@ -35,23 +28,13 @@ __global__ void __launch_bounds__(threadsOfBlock)
       for (int d = 0; d < D; ++d)
         displacementMm[d] += share * (ofTransform[d] - atMm[d]);
     }
+    Vec<D> mappedMm;
 #pragma unroll
     for (int d = 0; d < D; ++d)
       mappedMm[d] = beforeMm[d] + displacementMm[d];
+    return mappedMm;
   }
-  if (exists) {
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      if (target.mappedMm != nullptr)
-        target.mappedMm[d * samples.count + i] = mappedMm[d];
-      if (target.field[d] != nullptr && sample.asked)
-        target.field[d][i] += static_cast<float>(mappedMm[d] - sample.pointMm[d]);
-    }
-    if (target.fixed != nullptr)
-      target.fixed[i] = __ldg(samples.image + sample.voxel);
-  }
-  addAsked(sample.asked, target.asked);
-}
+};
 
 /// Each block sums up its samples for transform blockIdx.y.
 template <int D>
@@ -110,15 +93,9 @@ __global__ void __launch_bounds__(threadsOfBlock)
 
 template <int D>
 void mapCombinationOnCuda(Context& context, const SamplesOnCuda<D>& samples,
-                          const CombinationOnCuda<D>& chain, const CombinationTarget<D>& target)
+                          const CombinationOnCuda<D>& chain, const MappedTarget<D>& target)
 {
-  if (samples.count == 0)
-    return;
-  // Few samples go in small blocks, which spread them over the multiprocessors.
-  const int threads = samples.count > 16384 ? threadsOfBlock : 32;
-  mapCombination<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0,
-                      cudaStreamOf(context)>>>(samples, chain, target);
-  checkLaunch("samples through a combination");
+  mapSamples<D>(context, samples, MapByCombination<D>{chain}, target);
 }
 
 template <int D>

@@ -1,12 +1,8 @@
 #pragma once
 
-#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
-#include "Core/Compute/Context.h"
-#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Compute/Cuda/LoadConstant.h"
-#include "Core/Registration/Samples/SampleKernels.h"
 
-#include <array>
 #include <cstddef>
 
 // Chains that end in a weighted combination, on a CUDA device:
@@ -37,19 +33,10 @@ struct CombinationOnCuda {
   }
 };
 
-/// Results for each sample; null: not needed.
-template <int D>
-struct CombinationTarget {
-  double* mappedMm = nullptr;          // T(x), D planar arrays; NaN where the mask leaves out the sample
-  std::array<float*, D> field{};       // T(x) - x is added here
-  float* fixed = nullptr;              // as in GatherTarget
-  unsigned long long* asked = nullptr; // as in GatherTarget
-};
-
 /// Evaluates each of the transforms once a sample.
 template <int D>
 TESSERA_CUDA_ONLY void mapCombinationOnCuda(Context&, const SamplesOnCuda<D>&, const CombinationOnCuda<D>&,
-                                            const CombinationTarget<D>&);
+                                            const MappedTarget<D>&);
 
 constexpr std::size_t maxCombinationBlocks = 512;
 /// The number of doubles of scratch memory for the sums of so many transforms.

@@ -5,7 +5,6 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 namespace tessera {
@@ -63,14 +62,7 @@ void CombinationPasses<D>::gather(Context& context, const SamplesOnCuda<D>& samp
 {
   double* const points = grown(context, points_, D * samples.count);
   mapCombinationOnCuda<D>(context, samples, chain_, {points, {}, target.fixed, target.asked});
-  SamplesOnCuda<D> mapped;
-  mapped.count = samples.count;
-  for (int d = 0; d < D; ++d)
-    mapped.pointMm[d] = points + d * samples.count;
-  GatherTarget<D> rest = target;
-  rest.fixed = nullptr;
-  rest.asked = nullptr;
-  gatherOnCuda<D>(context, mapped, {}, moving, rest);
+  gatherMappedOnCuda<D>(context, points, samples.count, moving, target);
 }
 
 template <int D>
@@ -91,20 +83,6 @@ void CombinationPasses<D>::pullBack(Context& context, const SamplesOnCuda<D>& sa
     first += count;
   } while (first < samples.count);
   combinationGradientOnCuda<D>(context, chain_, sums, gradient.data(), update);
-}
-
-template <int D>
-void CombinationPasses<D>::addDisplacementsBefore(Context&, const SamplesOnCuda<D>&,
-                                                  const std::array<float*, D>&)
-{
-  throw std::logic_error("displacements before a combination");
-}
-
-template <int D>
-void CombinationPasses<D>::addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>&,
-                                      const float*, CovectorMoments<D>*)
-{
-  throw std::logic_error("moments of a combination");
 }
 
 TESSERA_INSTANTIATE_CLASS(HeldCombination);

@@ -48,6 +48,10 @@ public:
   }
   void reserve(const Context&, std::size_t samples, bool withGradient) override;
   void gather(Context&, const SamplesOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&) override;
+  void map(Context& context, const SamplesOnCuda<D>& samples, double* mappedMm) override
+  {
+    mapCombinationOnCuda<D>(context, samples, chain_, {mappedMm});
+  }
   void addDisplacements(Context& context, const SamplesOnCuda<D>& samples,
                         const std::array<float*, D>& field) override
   {
@@ -55,10 +59,6 @@ public:
   }
   void pullBack(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,
                 const float* factors, std::span<double> gradient, const GradientUpdate&) override;
-  /// These two throw std::logic_error: a combination is no B-spline and not linear.
-  void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&, const std::array<float*, D>&) override;
-  void addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>&, const float*,
-                  CovectorMoments<D>*) override;
 
 private:
   HeldCombination<D> held_;

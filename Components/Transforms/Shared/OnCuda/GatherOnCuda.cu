@@ -1,10 +1,10 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
+#include "Components/Transforms/Shared/OnCuda/MapSamples.cuh"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
-#include "Core/Registration/Samples/SampleKernels.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -89,6 +89,13 @@ __global__ void addDisplacements(const __grid_constant__ SamplesOnCuda<D> sample
     field[d][i] += static_cast<float>(mappedMm[d] - pointMm[d]);
 }
 
+template <int D>
+struct MapByChain {
+  ChainOnCuda<D> chain;
+
+  __device__ Vec<D> operator()(const Vec<D>& pointMm) const { return mapChain<D>(chain, pointMm); }
+};
+
 }
 
 LaunchShape addDisplacementsShape(std::size_t samples)
@@ -107,6 +114,13 @@ void gatherOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chain
 }
 
 template <int D>
+void mapSamplesOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
+                      const MappedTarget<D>& target)
+{
+  mapSamples<D>(context, samples, MapByChain<D>{chain}, target);
+}
+
+template <int D>
 void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& before,
                             const std::array<float*, D>& field)
 {
@@ -118,6 +132,6 @@ void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, c
   checkLaunch("displacements of a chain");
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(gatherOnCuda<D>, addDisplacementsOnCuda<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(gatherOnCuda<D>, mapSamplesOnCuda<D>, addDisplacementsOnCuda<D>);
 
 }

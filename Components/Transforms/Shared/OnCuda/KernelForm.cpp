@@ -34,6 +34,10 @@ public:
   {
     gatherOnCuda<D>(context, samples, chain_, moving, target);
   }
+  void map(Context& context, const SamplesOnCuda<D>& samples, double* mappedMm) override
+  {
+    mapSamplesOnCuda<D>(context, samples, chain_, {mappedMm});
+  }
   void addDisplacementsBefore(Context& context, const SamplesOnCuda<D>& samples,
                               const std::array<float*, D>& field) override
   {
@@ -96,7 +100,8 @@ std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
   return std::make_unique<KernelPasses<D>>(context, chain);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(whyTooLongForKernels<D>, whyNotInKernels<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(whyNotInKernels<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(whyTooLongForKernels<D>);
 TESSERA_INSTANTIATE_CLASS(KernelForm);
 
 }

@@ -48,20 +48,29 @@ __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// The point after the first `links` of a chain. A link is evaluated at `pointMm` if it is added, and at what
-/// the links before it make of `pointMm` if it is composed.
-template <int D>
-__device__ Vec<D> mapFirst(const ChainOnCuda<D>& chain, int links, const Vec<D>& pointMm)
+/// The point after the links 0 to `links` - 1. A link, linkAt(number), is evaluated at `pointMm` if it is
+/// added, and at what the links before it make of `pointMm` if it is composed.
+template <int D, class LinkAt>
+__device__ Vec<D> mapLinks(int links, LinkAt&& linkAt, const Vec<D>& pointMm)
 {
   Vec<D> mapped = pointMm;
-  for (int link = 0; link < links; ++link) {
-    const bool composes = chain.links[link].combination == Combination::compose;
-    const Vec<D> ofLink = mapPoint<D>(chain.links[link], composes ? mapped : pointMm);
+  for (int number = 0; number < links; ++number) {
+    const TransformOnCuda<D>& link = linkAt(number);
+    const bool composes = link.combination == Combination::compose;
+    const Vec<D> ofLink = mapPoint<D>(link, composes ? mapped : pointMm);
 #pragma unroll
     for (int d = 0; d < D; ++d)
       mapped[d] = composes ? ofLink[d] : sumOfLinks(pointMm[d], mapped[d], ofLink[d]);
   }
   return mapped;
+}
+
+/// The point after the first `links` of a chain.
+template <int D>
+__device__ Vec<D> mapFirst(const ChainOnCuda<D>& chain, int links, const Vec<D>& pointMm)
+{
+  return mapLinks<D>(
+      links, [&](int number) -> const TransformOnCuda<D>& { return chain.links[number]; }, pointMm);
 }
 
 /// The point at which the chain's last transform is evaluated.

@@ -149,7 +149,7 @@ TEST_F(InterpolatorsOnCudaTest, FollowTheLevels)
 
 TEST_F(InterpolatorsOnCudaTest, NoPointsAreNoWork)
 {
-  EXPECT_NO_THROW(interpolateOnCuda<3>(cuda, {}, {}, 0, nullptr, {}, nullptr));
+  EXPECT_NO_THROW(interpolateOnCuda<3>(cuda, InterpolatorOnCuda<3>{}, {}, 0, nullptr, {}, nullptr));
   cuda.stream->wait();
 }
 
