@@ -40,7 +40,7 @@ using TakeVolume =
     std::function<void(const ImageGeometry<D>& reference, std::size_t volume, VolumeResult<D>)>;
 
 /// The bytes of volumes and results that registerSeries() holds at most, beside what a volume takes.
-constexpr double bytesOfSeries = 1e9;
+constexpr double bytesOfSeries = 3e8;
 
 /// Registers the volumes to the reference: to their mean in two passes, to the first volume and then to the
 /// mean of the result. Each volume goes on from the one before it (Follower), in chains of 32 volumes that
