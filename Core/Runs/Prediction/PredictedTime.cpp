@@ -1,5 +1,6 @@
 #include "Core/Runs/Prediction/PredictedTime.h"
 
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
@@ -201,6 +202,8 @@ StageTimes timesOfStage(const RatesInUse& rates, const Registry& registry, const
                                 static_cast<double>(pixelTypeSize(stage.resampler->resultImage().pixelType))};
     times.result = timesOfImages<D>(rates, *after, input.fixed.front()->geometry,
                                     stage.resampleInterpolator->order(0), {moving}, 1);
+    if (!stage.resampleInterpolator->onCuda() || !whyNotResampledOnCuda<D>(*after).empty())
+      times.result.cuda = times.result.cpu; // it is made on the CPU, wherever the stage runs
   }
   return times;
 }
