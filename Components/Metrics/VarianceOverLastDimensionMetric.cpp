@@ -1,6 +1,5 @@
 #include "Components/Metrics/VarianceOverLastDimensionMetric.h"
 
-#include "Components/Metrics/Shared/Series/SeriesFormulas.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -135,7 +134,7 @@ TermValue VarianceOverLastDimensionMetric<D>::evaluateHere(Context& context, con
   TermValue all;
   if (context.onCuda()) {
     sums_.fromHost(context, std::array<double, 2>{});
-    grown(context, scratch_, varianceScratch);
+    grown(context, scratch_, 2 * maxVarianceBlocks);
     all.asked =
         this->visitPlacesOnCuda(context, samples, parameters, gradient, [&](const PlacesOnCuda& places) {
           addVariancesOnCuda(context, places, scratch_.span().data(), sums_.span().data());

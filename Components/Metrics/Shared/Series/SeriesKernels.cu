@@ -1,6 +1,5 @@
 #include "Components/Metrics/Shared/Series/SeriesKernels.h"
 
-#include "Components/Metrics/Shared/Series/SeriesFormulas.h"
 #include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
@@ -26,20 +25,19 @@ unsigned blocksOf(std::size_t count)
 /// One entry a thread.
 template <int D>
 __global__ void spread(const __grid_constant__ SamplesOnCuda<D> samples, std::size_t first,
-                       const PlacesOnCuda places, const std::uint32_t* timeOf, const TimeAxis axis,
-                       double* pointMm, unsigned long long* asked)
+                       const PlacesOnCuda places, const std::uint32_t* timeOf, double originOfTime,
+                       double spacingOfTime, double* pointMm, unsigned long long* asked)
 {
   const std::size_t entry = threadOfGrid(), entries = places.entries();
   const bool exists = entry < entries;
   SampleOnCuda<D> sample;
   sample.asked = false;
-  if (exists)
-    sample = sampleAt(samples, first + entry % places.places);
   if (exists) {
+    sample = sampleAt(samples, first + entry % places.places);
 #pragma unroll
     for (int d = 0; d < D - 1; ++d)
       pointMm[d * entries + entry] = sample.asked ? sample.pointMm[d] : NAN;
-    pointMm[(D - 1) * entries + entry] = axis.origin + axis.spacing * timeOf[entry];
+    pointMm[(D - 1) * entries + entry] = originOfTime + spacingOfTime * timeOf[entry];
   }
   addAsked(sample.asked && entry < places.places, asked);
 }
@@ -137,7 +135,6 @@ __global__ void __launch_bounds__(threadsOfSeries)
     sums[t * gridDim.x + u] += sum;
 }
 
-/// One entry a thread.
 __global__ void slopesOverTime(const PlacesOnCuda places, const double* means, const double* matrix)
 {
   const std::size_t entry = threadOfGrid();
@@ -154,11 +151,11 @@ __global__ void slopesOverTime(const PlacesOnCuda places, const double* means, c
 
 template <int D>
 void spreadOverTimeOnCuda(Context& context, const SamplesOnCuda<D>& samples, std::size_t first,
-                          const PlacesOnCuda& places, const std::uint32_t* timeOf, const TimeAxis& axis,
-                          double* pointMm, unsigned long long* asked)
+                          const PlacesOnCuda& places, const std::uint32_t* timeOf, double originOfTime,
+                          double spacingOfTime, double* pointMm, unsigned long long* asked)
 {
   spread<D><<<blocksOf(places.entries()), threadsOfSeries, 0, cudaStreamOf(context)>>>(
-      samples, first, places, timeOf, axis, pointMm, asked);
+      samples, first, places, timeOf, originOfTime, spacingOfTime, pointMm, asked);
   checkLaunch("places of a series");
 }
 

@@ -8,8 +8,44 @@
 #include <cstddef>
 #include <cstdint>
 
-// The kernels of the metrics of a series. All arrays lie on the context's CUDA device.
+// The formulas of one place of a series, for the CPU and for kernels, and the kernels of its metrics, whose
+// arrays lie on the context's CUDA device.
 namespace tessera {
+
+/// Adds the variance over time of a place to `sum`, and sets the derivatives by its values. Number k of the
+/// place is entry k * stride of both arrays; a NaN does not count. Returns false if no number counts.
+template <class Slope>
+TESSERA_HOST_DEVICE inline bool addVariance(const float* values, Slope* slopes, std::size_t times,
+                                            std::size_t stride, double& sum)
+{
+  double mean = 0, valid = 0;
+  for (std::size_t t = 0; t < times; ++t)
+    if (const float value = values[t * stride]; value == value) {
+      mean += value;
+      ++valid;
+    }
+  if (valid == 0)
+    return false;
+  mean /= valid;
+  for (std::size_t t = 0; t < times; ++t)
+    if (const float value = values[t * stride]; value == value) {
+      sum += (value - mean) * (value - mean) / valid;
+      if (slopes != nullptr)
+        slopes[t * stride] = static_cast<Slope>(2 * (value - mean) / valid);
+    }
+  return true;
+}
+
+/// Takes the mean over time off the numbers of a parameter, which stand `stride` apart.
+TESSERA_HOST_DEVICE inline void subtractMeanOverTime(double* first, std::size_t times, std::size_t stride)
+{
+  double mean = 0;
+  for (std::size_t t = 0; t < times; ++t)
+    mean += first[t * stride];
+  mean /= static_cast<double>(times);
+  for (std::size_t t = 0; t < times; ++t)
+    first[t * stride] -= mean;
+}
 
 /// Some places of a series, each at several times. Number k of place i is entry k * places + i.
 struct PlacesOnCuda {
@@ -20,17 +56,13 @@ struct PlacesOnCuda {
   TESSERA_HOST_DEVICE std::size_t entries() const { return places * times; }
 };
 
-/// The times of a series along its last axis.
-struct TimeAxis {
-  double origin = 0, spacing = 1;
-};
-
 /// Writes the points of the entries of a batch of samples from `first` on, D planar arrays; NaN where the
 /// mask leaves out the sample. Adds the number of samples that the mask contains to *asked, unless null.
 template <int D>
 TESSERA_CUDA_ONLY void spreadOverTimeOnCuda(Context&, const SamplesOnCuda<D>&, std::size_t first,
-                                            const PlacesOnCuda&, const std::uint32_t* timeOf, const TimeAxis&,
-                                            double* pointMm, unsigned long long* asked);
+                                            const PlacesOnCuda&, const std::uint32_t* timeOf,
+                                            double originOfTime, double spacingOfTime, double* pointMm,
+                                            unsigned long long* asked);
 
 /// Sets values to NaN where a point was not inside the moving image or lies outside of its mask, and turns
 /// the gradients of the others.
@@ -45,10 +77,8 @@ TESSERA_CUDA_ONLY void subtractMeanOverTimeOnCuda(const Context&, std::size_t gr
                                                   std::size_t each, double* gradient);
 
 constexpr unsigned maxVarianceBlocks = 264;
-/// The number of doubles that addVariancesOnCuda works in.
-constexpr std::size_t varianceScratch = 2 * maxVarianceBlocks;
-
 /// Adds the variances of places, and the number of places that have one, to two sums, and sets the slopes.
+/// `scratch` holds two doubles for each block.
 TESSERA_CUDA_ONLY void addVariancesOnCuda(Context&, const PlacesOnCuda&, double* scratch, double* sums);
 
 /// For places that have a value at all times, adds the products of their values less `shifts`, behind which

@@ -1,6 +1,5 @@
 #include "Components/Metrics/Shared/Series/SeriesTerm.h"
 
-#include "Components/Metrics/Shared/Series/SeriesFormulas.h"
 #include "Components/Transforms/Shared/StackTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"

@@ -75,13 +75,14 @@ void SeriesTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& list,
 template <int D>
 std::size_t SeriesTermOnCuda<D>::visitPlaces(Context& context, const SampleSet<D>& set, std::size_t times,
                                              std::span<const double> parameters, std::span<double> gradient,
-                                             const ChooseTimes& chooseTimes, const Visit& visit)
+                                             const ChooseTimes& chooseTimes,
+                                             const std::function<void(const PlacesOnCuda&)>& visit)
 {
   const bool withGradient = !gradient.empty();
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const Transform<D>& last = *level_.chain->transform;
   const std::size_t most = placesAtOnce(samples.count, times);
-  const TimeAxis axis{level_.fixed->geometry.originMm[D - 1], level_.fixed->geometry.spacingMm[D - 1]};
+  const ImageGeometry<D>& series = level_.fixed->geometry;
   reserve(context, most * times, withGradient);
   context.stream->fill(asked_.span().data(), 0, sizeof(unsigned long long));
   context.stream->fill(moments_.span().data(), 0, sizeof(CovectorMoments<D>));
@@ -97,8 +98,9 @@ std::size_t SeriesTermOnCuda<D>::visitPlaces(Context& context, const SampleSet<D
       context.stream->copyToDevice(timeOf_.span().data(), timeOf.data(), entries * sizeof(std::uint32_t));
       timeOfOnHost_ = timeOf;
     }
-    spreadOverTimeOnCuda<D>(context, samples, first, places, timeOf_.span().data(), axis,
-                            points_.span().data(), samples.asked ? asked_.span().data() : nullptr);
+    spreadOverTimeOnCuda<D>(context, samples, first, places, timeOf_.span().data(), series.originMm[D - 1],
+                            series.spacingMm[D - 1], points_.span().data(),
+                            samples.asked ? asked_.span().data() : nullptr);
     SamplesOnCuda<D> list;
     list.count = entries;
     list.pointMm = planesOf<D>(std::as_const(points_).span().data(), entries);
@@ -123,7 +125,6 @@ std::size_t SeriesTermOnCuda<D>::visitPlaces(Context& context, const SampleSet<D
   return samples.asked ? asked_.toHost(context)[0] : samples.count;
 }
 
-// Series are images of two or three dimensions over time.
 template class SeriesTermOnCuda<3>;
 template class SeriesTermOnCuda<4>;
 

@@ -22,14 +22,13 @@ public:
   /// Fills `timeOf` with the times of so many places, of which the first has this number.
   using ChooseTimes =
       std::function<void(std::size_t firstPlace, std::size_t places, std::span<std::uint32_t> timeOf)>;
-  using Visit = std::function<void(const PlacesOnCuda&)>;
 
   /// Calls visit with batches of all samples, and returns the number of samples that the mask contains. Each
   /// place is seen at `times` times. Unless `gradient` is empty, it becomes the sum over the slopes that
   /// visit enqueues. Both spans lie where vectorContext says.
   std::size_t visitPlaces(Context&, const SampleSet<D>&, std::size_t times,
                           std::span<const double> parameters, std::span<double> gradient, const ChooseTimes&,
-                          const Visit&);
+                          const std::function<void(const PlacesOnCuda&)>& visit);
 
 private:
   void reserve(const Context&, std::size_t entries, bool withGradient);

@@ -13,8 +13,7 @@ template <int D>
 TESSERA_CUDA_ONLY void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                     const MovingOnCuda<D>&, const GatherTarget<D>&);
 
-/// ChainPasses::gather for samples whose points are mapped already, D planar arrays; their fixed intensities
-/// and their number are known.
+/// The moving intensities and gradients of ChainPasses::gather for points that are mapped, D planar arrays.
 template <int D>
 void gatherMappedOnCuda(Context& context, const double* mappedMm, std::size_t count,
                         const MovingOnCuda<D>& moving, GatherTarget<D> target)

@@ -105,7 +105,7 @@ public:
       return;
     const MemoryPart part(context, "pull-back");
     if (heldLast_.isLinear()) {
-      grown(context, moments_, stackMomentScratch<D>(stackFormOf(*last_)->times().count));
+      grown(context, moments_, (D - 1) * D * momentBlocksOfTime * stackFormOf(*last_)->times().count);
     } else if (fixedPoint_.size() == 0) {
       grown(context, largest_, 1);
       grown(context, fixedPoint_, last_->parameterCount());
@@ -181,7 +181,6 @@ std::unique_ptr<ChainPasses<D>> StackForm<D>::passes(const Context& context,
   return std::make_unique<StackPasses<D>>(context, chain);
 }
 
-// Series are images of two or three dimensions over time.
 template class StackForm<3>;
 template class StackForm<4>;
 

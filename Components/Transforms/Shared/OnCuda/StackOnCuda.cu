@@ -178,7 +178,6 @@ void pullBackBSplineStackOnCuda(Context& context, const SamplesOnCuda<D>& sample
                     gradient);
 }
 
-// Series are images of two or three dimensions over time.
 TESSERA_INSTANTIATE_FUNCTIONS(mapStacksOnCuda<D + 1>, pullBackLinearStackOnCuda<D + 1>,
                               pullBackBSplineStackOnCuda<D + 1>);
 

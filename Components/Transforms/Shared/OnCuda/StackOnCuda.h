@@ -49,14 +49,9 @@ TESSERA_CUDA_ONLY void mapStacksOnCuda(Context&, const SamplesOnCuda<D>&, const 
 
 /// The moments of covectors are summed up by so many blocks for each time.
 constexpr std::size_t momentBlocksOfTime = 32;
-template <int D>
-constexpr std::size_t stackMomentScratch(std::size_t times)
-{
-  return times * momentBlocksOfTime * (D - 1) * D;
-}
 
-/// ChainPasses::pullBack for a stack of linear transforms. `scratch` holds stackMomentScratch<D>(times)
-/// doubles.
+/// ChainPasses::pullBack for a stack of linear transforms. `scratch` holds (D - 1) D doubles for each block
+/// of each time.
 template <int D>
 TESSERA_CUDA_ONLY void
 pullBackLinearStackOnCuda(Context&, const SamplesOnCuda<D>&, const StackChainOnCuda<D>&,

@@ -1,6 +1,8 @@
 // needs: GPU
 #include "Components/Metrics/Shared/Series/SeriesTermOnCuda.h"
 
+#include "Components/Interpolators/LinearInterpolator.h"
+#include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Components/Metrics/PCAMetric.h"
 #include "Components/Metrics/PCAMetric2.h"
 #include "Components/Metrics/SumOfPairwiseCorrelationCoefficientsMetric.h"
@@ -123,6 +125,20 @@ TEST_F(SeriesTermOnCudaTest, TransformsAndInterpolatorsOverAllAxesAreTheCpus)
   expectOf("");
   scene.use(std::make_shared<EulerTransform<3>>(parametersOf("")), 0.01);
   expectTheCpusSeries<VarianceOverLastDimensionMetric, 3>(scene, scene.points(700), free);
+}
+
+TEST(SeriesTermWithoutAGpuTest, InFourDimensionsOnlySlicesHaveACudaForm)
+{
+  const Parameters none = parametersOf("", 4);
+  EXPECT_EQ(BSplineTransform<4>(none).cudaForm(), nullptr);
+  EXPECT_EQ(BSplineInterpolator<4>(none).onCuda(), nullptr);
+  EXPECT_EQ(LinearInterpolator<4>(none).onCuda(), nullptr);
+  EXPECT_EQ(NearestNeighborInterpolator<4>(none).onCuda(), nullptr);
+  EXPECT_NE(ReducedDimensionBSplineInterpolator<4>(none).slicedSeriesOnCuda(), nullptr);
+  EXPECT_EQ(ReducedDimensionBSplineInterpolator<4>(none, InterpolatorUse::resampling).slicedSeriesOnCuda(),
+            nullptr);
+  const SeriesSceneOf<4> scene;
+  EXPECT_EQ(whyNotOnCuda(*scene.chain), "");
 }
 
 TEST_F(SeriesTermOnCudaTest, FactorsOfTheMovingGradientAreTheCpus)
