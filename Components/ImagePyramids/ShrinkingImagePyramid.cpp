@@ -1,6 +1,6 @@
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 
-#include "Components/ImagePyramids/Shared/StepTakingVoxels.h"
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
 
 #include <algorithm>
 

@@ -3,7 +3,6 @@
 #include "Components/Interpolators/Shared/LinearBatch.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
-#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/Descriptors/SelfSimilarityOnCuda.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Image/Filters/SelfSimilarityOnCuda.h"
+#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>

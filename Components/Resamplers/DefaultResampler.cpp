@@ -5,7 +5,7 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFormat.h"
-#include "Core/Image/Slices/SliceSizes.h"
+#include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
@@ -32,9 +32,8 @@ constexpr const char* extrapolationNames[] = {"Constant", "Nearest",
 
 const Parameter<std::string> resampleExtrapolation =
     textParameter("ResampleExtrapolation", extrapolationNames[0], Arity::single,
-                  "voxels that are mapped outside the moving image: "
-                  "DefaultPixelValue, its nearest border voxel, or its mirror "
-                  "image about the border voxels' centres",
+                  "voxels that are mapped outside the moving image: DefaultPixelValue, its nearest border "
+                  "voxel, or its mirror image about the border voxels' centres",
                   {std::begin(extrapolationNames), std::end(extrapolationNames)});
 
 Extrapolation extrapolationOf(const Parameters& parameters)

@@ -9,8 +9,8 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Transform.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -22,5 +23,9 @@ struct DeviceChoice {
 /// form, and is empty if all parts have one. Throws Error(device) if the device does not exist or cannot do
 /// the work, and Error(usage) for any other text.
 DeviceChoice chooseDevice(const std::string& text, const std::string& where, const std::string& withoutCuda);
+
+/// Resolves all names that chooseDevice does, and "cuda:N,M,..." for work that several devices can share.
+/// Throws the errors of chooseDevice, and Error(usage) if a device is named twice.
+std::vector<DeviceChoice> chooseDevices(const std::string& text, const std::string& where);
 
 }

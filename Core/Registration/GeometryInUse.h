@@ -6,7 +6,13 @@
 namespace tessera {
 
 /// (UseDirectionCosines ...) of a parameter file or a transform parameter file.
-const Parameter<bool>& useDirectionCosines();
+inline const Parameter<bool>& useDirectionCosines()
+{
+  static const auto row =
+      booleanParameter("UseDirectionCosines", true, Arity::single,
+                       "false: images are taken as if their axes lay along the coordinates");
+  return row;
+}
 
 /// The grid on which a stage, or a transform of a file, takes whatever lies on a grid of a file: images,
 /// masks, label maps, rigidity images, fields, and points that are indices. The axes run along the

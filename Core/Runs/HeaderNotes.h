@@ -44,8 +44,15 @@ ImageHeader headerOf(const Given<Content>& given, const ReadingOptions& reading)
 
 /// Reads the header of an image that an option names, and tells its notes. Throws as readImageHeader, with
 /// the option before the message.
-ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, const ReadingOptions&, Log&,
-                              void (Log::*tell)(const std::string&) = &Log::note);
+inline ImageHeader readHeaderAndTell(const std::string& option, const std::string& path,
+                                     const ReadingOptions& reading, Log& log,
+                                     void (Log::*tell)(const std::string&) = &Log::note)
+{
+  ImageHeader header = withContext(option, [&] { return readImageHeader(path, reading); });
+  for (const std::string& note : header.notes)
+    (log.*tell)(option + ": " + note);
+  return header;
+}
 /// Reads the header of a file with its notes, as above, or makes the one of what is in memory.
 template <template <int> class Content>
 ImageHeader readHeaderAndTell(const std::string& option, const Given<Content>& given,

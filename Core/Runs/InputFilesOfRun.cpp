@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/FilesOfImage.h"
-#include "Core/Registration/TransformFiles/FilesOfTransform.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 namespace tessera {
 

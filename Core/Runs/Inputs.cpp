@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Math/CholeskyFactor.h"
+#include "Core/Compute/Math/SmallMatrix.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"

@@ -1,7 +1,6 @@
 #include "Core/Runs/OutputNames.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Registration/TransformFiles/FilesOfTransform.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 #include "Core/Runs/InputFilesOfRun.h"
 #include "Core/Runs/Report/RunPage.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Threads/Interruption.h"
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Core/Runs/RunListener.h"
 #include "Core/Runs/RunPlan.h"
 

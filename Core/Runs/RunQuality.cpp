@@ -2,9 +2,9 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
-#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Registration/TransformParts.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
-#include "Core/Image/Filters/ContentShift.h"
+#include "Core/Image/Filters/FilteredImage.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Fields/FieldMethods.h"

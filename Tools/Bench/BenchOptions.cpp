@@ -1,4 +1,4 @@
-#include "Tools/Bench/BenchOptions.h"
+#include "Tools/Bench/Benches.h"
 
 namespace tessera {
 

@@ -4,6 +4,7 @@
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Bench/BenchReport.h"
+#include "Tools/Common/Process.h"
 
 #include <array>
 #include <string>
@@ -144,5 +145,8 @@ BenchReport spGemmBench(Context&, const SpGemmBenchSettings&);
 /// cuSPARSE's interface for other values, with the parts of one more execution. The ratio is cuSPARSE's time
 /// to this time.
 BenchReport galerkinBench(Context&, const LatticeSettings&);
+
+/// The options of tessera-bench and its help.
+ProgramText benchText();
 
 }

@@ -3,7 +3,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunFolder.h"

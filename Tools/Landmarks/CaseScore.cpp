@@ -9,7 +9,7 @@
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/LandmarkFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/HeaderNotes.h"
 

@@ -1,4 +1,4 @@
-#include "Tools/Landmarks/Find.h"
+#include "Tools/Landmarks/FindOptions.h"
 
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/ContextChoice.h"
@@ -47,8 +47,7 @@ double spacingFor(const FindOptions& options, const LoadedSide<D>& fixed)
     voxels *= static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacingMm + 1;
   if (voxels > 2e9)
     throw Error(ExitCode::usage,
-                "command line: --spacing: more than 2e9 voxels on this image. Allowed: a wider "
-                "spacing.");
+                "command line: --spacing: more than 2e9 voxels on this image. Allowed: a wider spacing.");
   return spacingMm;
 }
 

@@ -40,10 +40,9 @@ OptionGroup findOptionsText()
       {movingMask,
        {"t0", "FILE", "track: transform to start from, such as that of an affine registration"},
        ownOption("method", "NAME",
-                 "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0 (2D: "
-                 "32, 8 and 3), "
-                 "regularized on a tree, forwards and backwards; sest: structure tensors of patches, one "
-                 "search about -t0 and one backwards, for images of one modality"),
+                 "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0 (2D: 32, "
+                 "8 and 3), regularized on a tree, forwards and backwards; sest: structure tensors of "
+                 "patches, one search about -t0 and one backwards, for images of one modality"),
        ownOption("reach", "VOXELS",
                  "track --method sest: how far it searches along each axis, 1 to 12 (default 12)"),
        ownOption(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
@@ -36,5 +37,14 @@ FindOptions findOptions(const std::string& command, const Arguments&);
 
 /// Throws Error(usage) if an option is given that this command does not have.
 void checkOptionsOf(const std::string& command, const Arguments&);
+
+/// Writes the keypoints of the fixed image as an elastix file of points. Throws Error, also if there are
+/// none. Returns the exit code.
+int detect(const FindOptions&, Log&);
+
+/// Tracks keypoints of the fixed image into the moving image, and writes those that are kept as elastix files
+/// of points with their weights, and all of them as JSON. Nothing is written before all are tracked. Throws
+/// Error.
+int track(const FindOptions&, Log&);
 
 }

@@ -1,4 +1,4 @@
-#include "Tools/Landmarks/Score.h"
+#include "Tools/Landmarks/ScoreOptions.h"
 
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Files/AtomicFile.h"

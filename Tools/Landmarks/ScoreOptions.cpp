@@ -107,8 +107,7 @@ ProgramText landmarksText()
       "score measures a registration by landmarks: the distances between mapped points of the fixed image "
       "and the corresponding points of the moving image. Two words after score are -fp and -mp. score TABLE "
       "does so for a line a case, with values separated by tabs; its columns are id and the options of a "
-      "case by their names. detect finds "
-      "keypoints of an image; track finds them in another image, too.",
+      "case by their names. detect finds keypoints of an image; track finds them in another image, too.",
       {{"A case (score)",
         {{"fp", "FILE", "landmarks of the fixed image"},
          {"mp", "FILE", "landmarks of the moving image, in the same order"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
@@ -36,5 +37,9 @@ ProgramText landmarksText();
 /// The options of `score`; `table` may be empty. Throws Error(usage), or Error(unreadableInput) for the
 /// table.
 ScoreOptions scoreOptions(const std::string& table, const Arguments&);
+
+/// Scores all cases, prints a table, and writes the files that are asked for. Nothing is written if a case
+/// cannot be scored. Throws Error. Returns the exit code.
+int score(const ScoreOptions&, Log&);
 
 }

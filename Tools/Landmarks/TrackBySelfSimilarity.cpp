@@ -1,6 +1,6 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
-#include "Core/Image/Landmarks/TreeSearch.h"
+#include "Core/Image/Landmarks/TreeRegularization.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"

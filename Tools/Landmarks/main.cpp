@@ -1,8 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Landmarks/Find.h"
-#include "Tools/Landmarks/Score.h"
+#include "Tools/Landmarks/FindOptions.h"
 #include "Tools/Landmarks/ScoreOptions.h"
 
 using namespace tessera;

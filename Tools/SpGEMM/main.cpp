@@ -1,4 +1,4 @@
-#include "Core/Compute/DeviceList.h"
+#include "Core/Compute/Device.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Sparse/Array.h"

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "Core/Image/Filters/DiscreteGaussian.h"
+#include "Core/Image/Filters/FilteredImage.h"
+#include "Core/Image/Filters/Shrink.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/ImageSide.h"
 #include "Core/Parameters/Parameters.h"
@@ -63,5 +66,17 @@ Schedule<D, std::size_t> readFactors(const Parameters&, const std::vector<Parame
 
 template <int D>
 Vec<D> factorsAsVec(const Size<D>& factors);
+
+/// The step that takes every f-th voxel along each axis, f its factor, as itk::ShrinkImageFilter does.
+template <int D>
+FilterStep<D> stepTakingVoxels(const ImageGeometry<D>& original, const Size<D>& factors)
+{
+  const ShrunkGrid<D> grid = shrunkGrid<D>(original, factors);
+  FilterStep<D> step;
+  step.geometry = grid.geometry;
+  for (int d = 0; d < D; ++d)
+    step.taps[d] = smoothingTaps(0, grid.firstVoxel[d], factors[d], grid.geometry.size[d]);
+  return step;
+}
 
 }

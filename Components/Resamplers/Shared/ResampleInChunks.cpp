@@ -6,7 +6,7 @@
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Memory/Transfers.h"
-#include "Core/Image/Slices/SliceSizes.h"
+#include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Image/Slices/SliceSizes.h"
+#include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 

@@ -2,8 +2,8 @@
 
 #include "Components/Transforms/Shared/StackTransform.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Transform.h"
 
 #include <string>
 #include <utility>

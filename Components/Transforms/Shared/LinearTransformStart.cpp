@@ -3,8 +3,8 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Transform.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 
 namespace tessera {
 
@@ -158,6 +159,23 @@ template <int D>
 TESSERA_HOST_DEVICE constexpr int symmetricIndex(int a, int b)
 {
   return a <= b ? a * D - a * (a - 1) / 2 + b - a : b * D - b * (b - 1) / 2 + a - b;
+}
+
+/// L with L L^T = matrix, or nothing if the symmetric matrix is not positive definite.
+template <int D>
+std::optional<Matrix<D>> choleskyFactor(const Matrix<D>& matrix)
+{
+  Matrix<D> factor{};
+  for (std::size_t i = 0; i < D; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double rest = matrix[i][j];
+      for (std::size_t k = 0; k < j; ++k)
+        rest -= factor[i][k] * factor[j][k];
+      if (i == j && !(rest > 0))
+        return std::nullopt;
+      factor[i][j] = i == j ? std::sqrt(rest) : rest / factor[j][j];
+    }
+  return factor;
 }
 
 }

@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/Decoder.h"
-#include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 
 #include <algorithm>

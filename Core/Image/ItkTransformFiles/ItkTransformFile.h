@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Image/Image.h"
+
 #include <string>
 #include <vector>
 
@@ -20,5 +22,11 @@ std::vector<ItkTransform> readItkTransforms(const std::string& path);
 /// Writes .tfm or .txt (text) or .h5 or .hdf5 (HDF5) with full double precision, atomically. `composite`
 /// joins them in one CompositeTransform. The last transform is applied first. Throws Error(unwritableOutput).
 void writeItkTransforms(const std::string& path, const std::vector<ItkTransform>& transforms, bool composite);
+
+/// Writes x + u(x) as an ITK transform file (.h5 or .hdf5): a CompositeTransform of one
+/// DisplacementFieldTransform in single precision, compressed, atomically. `field` holds u in mm, D
+/// components a voxel. Throws Error(unwritableOutput).
+template <int D>
+void writeItkDisplacementField(const std::string& path, const VectorImage<D>& field);
 
 }

@@ -3,6 +3,11 @@
 #include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Pictures/PictureParts.h"
 
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
 namespace tessera {
 
 /// Thin lines along the edges of a panel of grey values from 0 to 255, as 1 in pixels half as large. Edges
@@ -13,5 +18,9 @@ IndexedPicture edgeLines(const Panel& grey);
 
 /// Whether a line goes through a pixel of the panel.
 bool hasLine(const IndexedPicture& lines, std::size_t x, std::size_t y);
+
+/// The outlines of the labels of a picture (x fastest; 0 has none) as paths of SVG in units of half a pixel,
+/// through the middles of the sides between pixels. A label in several parts, or with holes, has one path.
+std::map<int, std::string> contours(const std::vector<int>& labels, std::size_t width);
 
 }

@@ -4,11 +4,11 @@
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Chain/ChainPasses.h"
-#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/TransformParts.h"
 
 namespace tessera {
 namespace {

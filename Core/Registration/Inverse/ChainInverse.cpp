@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/AddedTransforms.h"
-#include "Core/Registration/Chain/JacobianAt.h"
+#include "Core/Registration/TransformParts.h"
 
 #include <algorithm>
 #include <cmath>

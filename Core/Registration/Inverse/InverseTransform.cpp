@@ -1,8 +1,8 @@
 #include "Core/Registration/Inverse/InverseTransform.h"
 
 #include "Core/Registration/Chain/ChainPasses.h"
-#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformParts.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,6 +3,7 @@
 #include "Core/Parameters/Parameters.h"
 
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -18,5 +19,10 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
 /// The entries of a transform parameter file that may name a file, with the digests of these files. Throws
 /// Error(usage) for wrong grammar.
 ParameterMap entriesWithPaths(const std::string& path);
+
+/// All files that a transform is read from: its own, those of its initial transforms, and the files that
+/// these name (ITK transforms, images of displacements, parameters). A file that cannot be read adds nothing
+/// here; the code that reads it reports the error.
+std::vector<std::string> filesOfTransform(const std::string& path);
 
 }

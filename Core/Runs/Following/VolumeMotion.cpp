@@ -1,7 +1,7 @@
 #include "Core/Runs/Following/VolumeMotion.h"
 
 #include "Core/Compute/Log.h"
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 
 #include <algorithm>
 #include <cmath>

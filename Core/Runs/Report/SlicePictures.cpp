@@ -3,13 +3,12 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Image/Pictures/Contours.h"
 #include "Core/Image/Pictures/EdgeLines.h"
 #include "Core/Image/Pictures/PictureSlices.h"
-#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Registration/Transform.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Cuda/Stream.h"
+#include "Core/Compute/Device.h"
 #include "Testing/Support/ErrorText.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-#include "Core/Image/Pictures/Contours.h"
 
 #include "Core/Image/Pictures/EdgeLines.h"
 

@@ -1,7 +1,6 @@
 // needs: ITK
 #include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 
-#include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 

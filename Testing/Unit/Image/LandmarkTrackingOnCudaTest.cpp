@@ -3,8 +3,8 @@
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
+#include "Core/Image/Landmarks/TreeRegularization.h"
 #include "Core/Image/Landmarks/TreeRegularizationOnCuda.h"
-#include "Core/Image/Landmarks/TreeSearch.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MovedNoise.h"
 

@@ -3,7 +3,7 @@
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
-#include "Core/Image/Landmarks/TreeSearch.h"
+#include "Core/Image/Landmarks/TreeRegularization.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"
 

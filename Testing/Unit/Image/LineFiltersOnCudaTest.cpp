@@ -1,6 +1,5 @@
 // needs: GPU
 #include "Core/Image/Filters/BSplinePrefilter.h"
-#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 

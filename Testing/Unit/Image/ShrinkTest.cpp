@@ -1,8 +1,8 @@
 // needs: ITK
 #include "Core/Image/Filters/Shrink.h"
 
-#include "Components/ImagePyramids/Shared/StepTakingVoxels.h"
-#include "Core/Image/Filters/ContentShift.h"
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
+#include "Core/Image/Filters/FilteredImage.h"
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 

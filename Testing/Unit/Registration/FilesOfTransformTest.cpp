@@ -1,4 +1,4 @@
-#include "Core/Registration/TransformFiles/FilesOfTransform.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include "Testing/Support/Files/TemporaryFolder.h"
 

@@ -1,6 +1,6 @@
 #include "Core/Registration/Chain/OneSplineChain.h"
 
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {

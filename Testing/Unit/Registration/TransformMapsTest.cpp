@@ -1,6 +1,6 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/ModelTransforms.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"

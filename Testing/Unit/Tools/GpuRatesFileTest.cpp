@@ -4,7 +4,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
-#include "Tools/Bench/Model/GpuRateNames.h"
 #include "Tools/Common/BlockSizesFile.h"
 
 #include <gtest/gtest.h>

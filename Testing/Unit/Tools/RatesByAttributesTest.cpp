@@ -1,7 +1,7 @@
 // needs: Tools, Model
 #include "Testing/Support/ErrorText.h"
 #include "Tools/Bench/Model/GpuAttributes.h"
-#include "Tools/Bench/Model/GpuRateNames.h"
+#include "Tools/Bench/Model/GpuRatesFile.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/PinnedRange.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
-#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Memory/Buffer.h"
 #include "Tools/Bench/Model/GpuAttributes.h"
-#include "Tools/Bench/Model/GpuRateNames.h"
+#include "Tools/Bench/Model/GpuRatesFile.h"
 #include "Tools/Bench/Model/MicrobenchmarkKernels.cuh"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
-#include "Core/Image/Landmarks/TreeSearch.h"
+#include "Core/Image/Landmarks/TreeRegularization.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Bench/BenchClock.h"

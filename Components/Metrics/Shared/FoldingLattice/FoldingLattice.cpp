@@ -1,7 +1,7 @@
 #include "Components/Metrics/Shared/FoldingLattice/FoldingLattice.h"
 
-#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldOfLattice.h"
+#include "Core/Registration/TransformParts.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 
-#include "Core/Compute/Math/CholeskyFactor.h"
+#include "Core/Compute/Math/SmallMatrix.h"
 
 #include <cmath>
 #include <stdexcept>

@@ -3,7 +3,7 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Image/Slices/SliceSizes.h"
+#include "Core/Image/Slices/ImageSlices.h"
 
 #include <algorithm>
 #include <bit>

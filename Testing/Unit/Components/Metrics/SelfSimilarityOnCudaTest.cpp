@@ -2,7 +2,7 @@
 #include "Components/Metrics/SelfSimilarity.h"
 
 #include "Core/Compute/Memory/Memory.h"
-#include "Core/Image/Filters/SelfSimilarityOnCuda.h"
+#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Testing/Support/OnGpu/TermsOnGpu.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
-#include "Core/Registration/Chain/MappedPoint.h"
+#include "Core/Registration/Transform.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 

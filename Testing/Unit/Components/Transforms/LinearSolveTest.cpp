@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/LinearSolve.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"
 
