@@ -78,14 +78,12 @@ template <int D>
 typename AffineLogTransform<D>::Derivatives
 AffineLogTransform<D>::derivatives(std::span<const double> parameters) const
 {
-  Derivatives d = this->noDerivatives();
+  Derivatives d = this->derivativesOfTranslation();
   for (int k = 0; k < D * D; ++k) {
     Matrix<D> entry{};
     entry[k / D][k % D] = 1;
     d[k].matrix = exponential<D>(parameters, entry).slope;
   }
-  for (int axis = 0; axis < D; ++axis)
-    d[D * D + axis].offset[axis] = 1;
   return d;
 }
 
@@ -122,14 +120,6 @@ std::vector<double> AffineLogTransform<D>::rotationParameters(const Matrix<D>& r
     parameters[a * D + b] = -anglePerSine * half[axis] + 0.0; // files shall have no -0
   }
   return parameters;
-}
-
-template <int D>
-std::vector<double> AffineLogTransform<D>::defaultScales() const
-{
-  std::vector<double> scales(D * D + D, 1.0);
-  std::fill_n(scales.begin(), D * D, 100000.0);
-  return scales;
 }
 
 template <int D>

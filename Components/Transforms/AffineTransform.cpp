@@ -27,12 +27,9 @@ AffineMap<D> AffineTransform<D>::aboutCenter(std::span<const double> parameters)
 template <int D>
 typename AffineTransform<D>::Derivatives AffineTransform<D>::derivatives(std::span<const double>) const
 {
-  Derivatives d = this->noDerivatives();
-  for (int row = 0; row < D; ++row) {
-    for (int column = 0; column < D; ++column)
-      d[row * D + column].matrix[row][column] = 1;
-    d[D * D + row].offset[row] = 1;
-  }
+  Derivatives d = this->derivativesOfTranslation();
+  for (int k = 0; k < D * D; ++k)
+    d[k].matrix[k / D][k % D] = 1;
   return d;
 }
 
@@ -43,14 +40,6 @@ std::vector<double> AffineTransform<D>::rotationParameters(const Matrix<D>& rota
   for (int row = 0; row < D; ++row)
     std::ranges::copy(rotation[row], parameters.begin() + row * D);
   return parameters;
-}
-
-template <int D>
-std::vector<double> AffineTransform<D>::defaultScales() const
-{
-  std::vector<double> scales(D * D + D, 1.0);
-  std::fill_n(scales.begin(), D * D, 100000.0);
-  return scales;
 }
 
 TESSERA_INSTANTIATE_CLASS(AffineTransform);

@@ -78,7 +78,7 @@ template <int D>
 typename EulerTransform<D>::Derivatives
 EulerTransform<D>::derivatives(std::span<const double> parameters) const
 {
-  Derivatives d = this->noDerivatives();
+  Derivatives d = this->derivativesOfTranslation();
   if constexpr (D == 2) {
     const double c = std::cos(parameters[0]), s = std::sin(parameters[0]);
     d[0].matrix = {{{-s, -c}, {c, -s}}};
@@ -86,8 +86,6 @@ EulerTransform<D>::derivatives(std::span<const double> parameters) const
     for (int angle = 0; angle < 3; ++angle)
       d[angle].matrix = rotation(parameters, computeZyx_, angle);
   }
-  for (int axis = 0; axis < D; ++axis)
-    d[angleCount(D) + axis].offset[axis] = 1;
   return d;
 }
 
@@ -114,20 +112,6 @@ std::vector<double> EulerTransform<D>::rotationParameters(const Matrix<D>& r) co
       angle += 0.0; // files shall have no -0
   }
   return parameters;
-}
-
-template <int D>
-std::size_t EulerTransform<D>::translationIndex() const
-{
-  return angleCount(D);
-}
-
-template <int D>
-std::vector<double> EulerTransform<D>::defaultScales() const
-{
-  std::vector<double> scales(angleCount(D) + D, 1.0);
-  std::fill_n(scales.begin(), angleCount(D), 100000.0);
-  return scales;
 }
 
 template <int D>

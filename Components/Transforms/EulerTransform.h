@@ -33,8 +33,6 @@ private:
   AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
   Derivatives derivatives(std::span<const double> parameters) const override;
   std::vector<double> rotationParameters(const Matrix<D>& rotation) const override;
-  std::size_t translationIndex() const override;
-  std::vector<double> defaultScales() const override;
 
   bool computeZyx_ = false;
 };

@@ -87,7 +87,7 @@ template <int D>
 typename SimilarityTransform<D>::Derivatives
 SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
 {
-  Derivatives d = this->noDerivatives();
+  Derivatives d = this->derivativesOfTranslation();
   const double scale = parameters[scaleIndex(D)];
   if constexpr (D == 2) {
     const double c = std::cos(parameters[1]), s = std::sin(parameters[1]);
@@ -101,8 +101,6 @@ SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
     d[2].matrix = scaled<3>(scale, rotationDerivative(q, {0, 0, 1, -q.z / q.w}));
     d[6].matrix = rotation(q);
   }
-  for (int axis = 0; axis < D; ++axis)
-    d[translationIndex() + axis].offset[axis] = 1;
   return d;
 }
 
@@ -122,11 +120,7 @@ std::vector<double> SimilarityTransform<D>::rotationParameters(const Matrix<D>& 
 template <int D>
 std::vector<double> SimilarityTransform<D>::defaultScales() const
 {
-  std::vector<double> scales(this->parameterCount(), 1.0);
-  if (D == 2)
-    scales[1] = 100000;
-  else
-    std::fill_n(scales.begin(), 3, 100000.0);
+  std::vector<double> scales = LinearTransform<D>::defaultScales();
   scales[scaleIndex(D)] = 10000;
   return scales;
 }

@@ -20,16 +20,6 @@ AffineMap<D> TranslationTransform<D>::aboutCenter(std::span<const double> parame
   return map;
 }
 
-template <int D>
-typename TranslationTransform<D>::Derivatives
-TranslationTransform<D>::derivatives(std::span<const double>) const
-{
-  Derivatives d = this->noDerivatives();
-  for (int axis = 0; axis < D; ++axis)
-    d[axis].offset[axis] = 1;
-  return d;
-}
-
 TESSERA_INSTANTIATE_CLASS(TranslationTransform);
 
 }

@@ -24,14 +24,12 @@ public:
 private:
   using typename LinearTransform<D>::Derivatives;
   AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
-  Derivatives derivatives(std::span<const double> parameters) const override;
+  Derivatives derivatives(std::span<const double>) const override { return this->derivativesOfTranslation(); }
   std::vector<double> rotationParameters(const Matrix<D>&) const override
   {
     return std::vector<double>(D, 0.0);
   }
   bool turns() const override { return false; }
-  std::size_t translationIndex() const override { return 0; }
-  std::vector<double> defaultScales() const override { return std::vector<double>(D, 1.0); }
 };
 
 }

@@ -38,6 +38,17 @@ std::string LinearTransform<D>::itkClass(const std::string& name)
   return name + "_double_" + dimension + "_" + dimension;
 }
 
+template <int D>
+typename LinearTransform<D>::Derivatives LinearTransform<D>::derivativesOfTranslation() const
+{
+  Derivatives d;
+  for (AffineMap<D>& map : d)
+    map.matrix = Matrix<D>{};
+  for (int axis = 0; axis < D; ++axis)
+    d[translationIndex() + axis].offset[axis] = 1;
+  return d;
+}
+
 /// T as one matrix and offset.
 template <int D>
 AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) const

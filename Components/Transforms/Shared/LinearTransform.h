@@ -98,20 +98,15 @@ protected:
   virtual std::vector<double> rotationParameters(const Matrix<D>& rotation) const = 0;
   virtual bool turns() const { return true; }
   /// The index of the first translation among the parameters.
-  virtual std::size_t translationIndex() const = 0;
+  virtual std::size_t translationIndex() const { return parameterCount_ - D; }
   /// Scales that are used without AutomaticScalesEstimation and without (Scales ...). Those that are not 1
   /// belong to rotations (or to the scale).
-  virtual std::vector<double> defaultScales() const = 0;
+  virtual std::vector<double> defaultScales() const;
 
   /// Rows of the parameter table that all linear transforms but TranslationTransform have.
   static std::vector<ParameterInfo> centeredParameters(StartRules);
-  static Derivatives noDerivatives()
-  {
-    Derivatives none;
-    for (AffineMap<D>& map : none)
-      map.matrix = Matrix<D>{};
-    return none;
-  }
+  /// Those of the translation; the others are 0.
+  Derivatives derivativesOfTranslation() const;
 
   /// "Euler3DTransform_double_3_3"
   static std::string itkClass(const std::string& name);

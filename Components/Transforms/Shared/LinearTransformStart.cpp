@@ -51,6 +51,14 @@ bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec
 }
 
 template <int D>
+std::vector<double> LinearTransform<D>::defaultScales() const
+{
+  std::vector<double> scales(parameterCount_, 1.0);
+  std::fill_n(scales.begin(), translationIndex(), 100000.0);
+  return scales;
+}
+
+template <int D>
 std::vector<ParameterInfo> LinearTransform<D>::centeredParameters(StartRules rules)
 {
   return joinedRows({initializationParameters(rules),

@@ -35,11 +35,9 @@ AffineMap<D> StretchTransform<D>::aboutCenter(std::span<const double> parameters
 template <int D>
 typename StretchTransform<D>::Derivatives StretchTransform<D>::derivatives(std::span<const double>) const
 {
-  Derivatives d = this->noDerivatives();
-  for (int axis = 0; axis < D; ++axis) {
+  Derivatives d = this->derivativesOfTranslation();
+  for (int axis = 0; axis < D; ++axis)
     d[axis].matrix[axis][axis] = 1;
-    d[D + axis].offset[axis] = 1;
-  }
   return d;
 }
 
@@ -49,14 +47,6 @@ std::vector<double> StretchTransform<D>::rotationParameters(const Matrix<D>&) co
   std::vector<double> parameters(2 * D, 0.0);
   std::fill_n(parameters.begin(), D, 1.0);
   return parameters;
-}
-
-template <int D>
-std::vector<double> StretchTransform<D>::defaultScales() const
-{
-  std::vector<double> scales(2 * D, 1.0);
-  std::fill_n(scales.begin(), D, 100000.0);
-  return scales;
 }
 
 template <int D>

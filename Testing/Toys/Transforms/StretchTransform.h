@@ -21,8 +21,6 @@ private:
   Derivatives derivatives(std::span<const double> parameters) const override;
   std::vector<double> rotationParameters(const Matrix<D>&) const override;
   bool turns() const override { return false; }
-  std::size_t translationIndex() const override { return D; }
-  std::vector<double> defaultScales() const override;
 };
 
 }
