@@ -149,6 +149,20 @@ void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, Poi
 }
 
 template <int D>
+void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
+                     std::size_t count, PointBatch<D>& points)
+{
+  VoxelLattice<D> all;
+  all.count = size;
+  all.step.fill(1);
+  points.count = 0;
+  forEachSegment<D>(all, first, first + count, [&](const RowSegment<D>& segment) {
+    writeSegment<D>(pointFromIndex, segment, pointersTo<D>(points.mm, points.count));
+    points.count += segment.count;
+  });
+}
+
+template <int D>
 PointList<D> allSamples(const SampleSet<D>& set)
 {
   PointList<D> list;
@@ -351,8 +365,9 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(fillBatch<D>, allSamples<D>, writePoints<D>, contentBox<D>, boundingBox<D>,
-                                   boxInBox<D>, regionOfLevel<D>, gridOfStep<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(fillBatch<D>, fillVoxelPoints<D>, allSamples<D>, writePoints<D>,
+                                   contentBox<D>, boundingBox<D>, boxInBox<D>, regionOfLevel<D>,
+                                   gridOfStep<D>);
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
   template ListSamples<D> asList<D>(const Samples<D>&);                                                      \

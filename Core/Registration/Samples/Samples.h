@@ -161,6 +161,12 @@ void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, Poi
 template <int D>
 PointList<D> allSamples(const SampleSet<D>& set);
 
+/// Writes the points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) to
+/// `points`.
+template <int D>
+void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
+                     std::size_t count, PointBatch<D>& points);
+
 /// The points of a lattice, x fastest; `out` holds as many as the lattice has voxels.
 template <int D>
 void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);

@@ -7,32 +7,6 @@
 
 namespace tessera {
 
-/// Writes the points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) to
-/// `points`.
-template <int D>
-void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
-                     std::size_t count, PointBatch<D>& points)
-{
-  std::size_t done = 0;
-  while (done < count) {
-    Vec<D> index = indexOfVoxel<D>(size, first + done);
-    const double start = index[0];
-    const std::size_t length = std::min(count - done, size[0] - static_cast<std::size_t>(start));
-    for (int d = 0; d < D; ++d) {
-      double* mm = points.mm[d].data() + done;
-      const double originMm = pointFromIndex.offset[d], stepMm = pointFromIndex.matrix[d][0];
-      double plusMm[3] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
-      for (int e = 1; e < D; ++e)
-        plusMm[e - 1] = pointFromIndex.matrix[d][e] * index[e];
-      for (std::size_t i = 0; i < length; ++i)
-        mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0]
-                + plusMm[1] + plusMm[2];
-    }
-    done += length;
-  }
-  points.count = count;
-}
-
 /// Sets counts[i] to 0 for points outside of the mask. A count that is 0 already stays so.
 template <int D>
 void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
