@@ -40,7 +40,7 @@ std::shared_ptr<const ParameterMap> withScheduleForSize(const std::shared_ptr<co
                                                         std::size_t longestAxis)
 {
   const Parameters parameters(text, "", 2, 1);
-  const std::int64_t size = StageSettings(parameters).scheduleForImageSize();
+  const std::int64_t size = StageSettings(parameters).scheduleForImageSize;
   if (size == 0)
     return text;
   const ParameterEntry* const schedule = text->find("ImagePyramidSchedule");

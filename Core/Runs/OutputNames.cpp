@@ -46,11 +46,10 @@ private:
   bool mayHaveAtEnd(const std::string& name) const
   {
     const StageSettings& settings = naming_.settings;
-    const std::string itk = settings.itkExtension();
-    return (settings.writeFinalTransform()
-            && name == nameOf(transformStem, "", settings.transformExtension()))
+    const std::string itk = settings.itkExtension;
+    return (settings.writeFinalTransform && name == nameOf(transformStem, "", settings.transformExtension))
            || (!itk.empty() && itk != "txt" && name == nameOf(transformStem, "", itk))
-           || (settings.writeItkComposite() && name == nameOf(transformStem, "-Composite", itk))
+           || (settings.writeItkComposite && name == nameOf(transformStem, "-Composite", itk))
            || (naming_.resampler.writesFinalResult() && isResult(name, result().name, ""))
            || std::ranges::find(naming_.further, name) != naming_.further.end();
   }
@@ -59,18 +58,18 @@ private:
   {
     const StageSettings& settings = naming_.settings;
     const std::string suffix = levelSuffix(level);
-    if (name == nameOf(transformStem, suffix, settings.transformExtension())
-        || (settings.writeIterationInfo() && name == nameOf("IterationInfo", suffix, "txt"))
+    if (name == nameOf(transformStem, suffix, settings.transformExtension)
+        || (settings.writeIterationInfo && name == nameOf("IterationInfo", suffix, "txt"))
         || (naming_.resampler.writesResultAfterLevel(level) && isResult(name, result().name, suffix))
         || isResult(name, "OptimizationSurface", suffix)
         || (settings.writePyramidImages(level) && isPyramidImage(name, suffix)))
       return true;
     const std::size_t iteration = iterationIn(name, suffix);
     return iteration != none
-           && ((settings.writesTransformOfIterations()
+           && ((settings.writesTransformOfIterations
                 && name
                        == nameOf(transformStem, iterationSuffix(level, iteration),
-                                 settings.transformExtension()))
+                                 settings.transformExtension))
                || (naming_.resampler.writesResultAfterIterations(level)
                    && isResult(name, result().name, iterationSuffix(level, iteration))));
   }

@@ -75,7 +75,7 @@ std::vector<bool> directionsInUse(const std::vector<CheckedStage<D>>& stages)
   std::vector<bool> values;
   for (const bool uses : {true, false})
     if (std::ranges::any_of(
-            stages, [uses](const CheckedStage<D>& s) { return s.settings.useDirectionCosines() == uses; }))
+            stages, [uses](const CheckedStage<D>& s) { return s.settings.useDirectionCosines == uses; }))
       values.push_back(uses);
   return values;
 }
@@ -198,7 +198,7 @@ private:
     const auto start = Clock::now();
     log_.info("");
     log_.info("Reading images...");
-    inputs_->load(std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling(); }),
+    inputs_->load(std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling; }),
                   log_, warm_ ? &warm_->fixed : nullptr);
     for (const bool uses : directionsInUse<D>(stages_))
       inputs_->checkMaskedVoxels(uses);
@@ -211,14 +211,14 @@ private:
 
   Context hostOf(const StageSettings& settings) const
   {
-    const bool textDecides = request_.threadSource != "-threads" && settings.threads() > 0;
-    return {Device{}, textDecides ? static_cast<int>(settings.threads()) : request_.threads, nullptr, stop_};
+    const bool textDecides = request_.threadSource != "-threads" && settings.threads > 0;
+    return {Device{}, textDecides ? static_cast<int>(settings.threads) : request_.threads, nullptr, stop_};
   }
 
   ResultImage<D> runStage(CheckedStage<D> stage, RunListener<D>& listener)
   {
     const auto start = Clock::now();
-    usesDirectionCosines_ = stage.settings.useDirectionCosines();
+    usesDirectionCosines_ = stage.settings.useDirectionCosines;
     const bool isLast = stage.number + 1 == stages_.size();
     StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
     input.start = starts_[stage.number];

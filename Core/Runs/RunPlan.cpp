@@ -21,7 +21,7 @@ struct DeviceRequest {
 
 DeviceRequest requestOf(const RunRequest& request, const StageSettings& settings)
 {
-  return request.device.empty() ? DeviceRequest{settings.device(), settings.whereDevice()}
+  return request.device.empty() ? DeviceRequest{settings.device, settings.whereDevice}
                                 : DeviceRequest{request.device, "--device"};
 }
 
@@ -213,7 +213,7 @@ void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, L
 template <int D>
 StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage, const ChainPointer<D>& before)
 {
-  return run.inputs.ofStage(stage.number, stage.settings.useDirectionCosines(), before);
+  return run.inputs.ofStage(stage.number, stage.settings.useDirectionCosines, before);
 }
 
 template <int D>

@@ -287,13 +287,13 @@ void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain
     const Parameters& parameters = stage.prepared.parameters;
     const Transform<D>& transform = *stage.prepared.components.transform;
     chain.push_back({&transform, {}, !chain.empty() && combinationOf(parameters) == Combination::add});
-    const std::string extension = stage.settings.itkExtension();
+    const std::string extension = stage.settings.itkExtension;
     if (extension.empty())
       continue;
     if (extension != "txt") // a .txt is the transform parameter file
       if (const std::string why = whyNotInItkFiles<D>(transform, {}); !why.empty())
         parameters.fail("ITKTransformOutputFileNameExtension", why, "Allowed: no such entry");
-    if (!stage.settings.writeItkComposite())
+    if (!stage.settings.writeItkComposite)
       continue;
     if (std::ranges::any_of(chain, &Link<D>::adds))
       parameters.fail("WriteITKCompositeTransform", "an ITK composite transform cannot add transforms",

@@ -74,10 +74,22 @@ void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row,
 
 }
 
-StageSettings::StageSettings(const Parameters& parameters) : parameters_(parameters)
+StageSettings::StageSettings(const Parameters& parameters)
+    : device(parameters.get(rows::device)), whereDevice(parameters.where(rows::device.name)),
+      fixedPixelType(parameters.get(rows::fixedPixelType)),
+      movingPixelType(parameters.get(rows::movingPixelType)),
+      threads(parameters.has(rows::threads.name) ? parameters.get(rows::threads) : 0),
+      useDirectionCosines(parameters.get(tessera::useDirectionCosines())),
+      writeIterationInfo(parameters.get(rows::writeIterationInfo)),
+      writeFinalTransform(parameters.get(rows::writeFinalTransform)),
+      writesTransformOfLevels(parameters.get(rows::writeTransformLevel)),
+      writesTransformOfIterations(parameters.get(rows::writeTransformIteration)),
+      leavesOutFilling(parameters.get(rows::leaveOutFilling)),
+      scheduleForImageSize(parameters.get(rows::scheduleForImageSize)),
+      itkExtension(parameters.get(rows::itkExtension)), writeItkComposite(parameters.get(rows::itkComposite)),
+      transformExtension(parameters.get(rows::transformFormat) == "TOML" ? "toml" : "txt"),
+      parameters_(parameters)
 {
-  for (const auto& row : {rows::fixedPixelType, rows::movingPixelType, rows::transformFormat})
-    parameters_.get(row);
 }
 
 const ComponentDescription& StageSettings::description()
@@ -94,84 +106,9 @@ const ComponentDescription& StageSettings::description()
   return description;
 }
 
-std::string StageSettings::device() const
-{
-  return parameters_.get(rows::device);
-}
-
-std::string StageSettings::whereDevice() const
-{
-  return parameters_.where(rows::device.name);
-}
-
-std::int64_t StageSettings::threads() const
-{
-  return parameters_.has(rows::threads.name) ? parameters_.get(rows::threads) : 0;
-}
-
-std::string StageSettings::fixedPixelType() const
-{
-  return parameters_.get(rows::fixedPixelType);
-}
-
-std::string StageSettings::movingPixelType() const
-{
-  return parameters_.get(rows::movingPixelType);
-}
-
-bool StageSettings::useDirectionCosines() const
-{
-  return parameters_.get(tessera::useDirectionCosines());
-}
-
-bool StageSettings::writeIterationInfo() const
-{
-  return parameters_.get(rows::writeIterationInfo);
-}
-
-bool StageSettings::writeFinalTransform() const
-{
-  return parameters_.get(rows::writeFinalTransform);
-}
-
-bool StageSettings::writesTransformOfLevels() const
-{
-  return parameters_.get(rows::writeTransformLevel);
-}
-
-bool StageSettings::writesTransformOfIterations() const
-{
-  return parameters_.get(rows::writeTransformIteration);
-}
-
 bool StageSettings::writePyramidImages(std::size_t level) const
 {
   return parameters_.get(rows::writePyramids, level);
-}
-
-std::int64_t StageSettings::scheduleForImageSize() const
-{
-  return parameters_.get(rows::scheduleForImageSize);
-}
-
-bool StageSettings::leavesOutFilling() const
-{
-  return parameters_.get(rows::leaveOutFilling);
-}
-
-std::string StageSettings::itkExtension() const
-{
-  return parameters_.get(rows::itkExtension);
-}
-
-bool StageSettings::writeItkComposite() const
-{
-  return parameters_.get(rows::itkComposite);
-}
-
-std::string StageSettings::transformExtension() const
-{
-  return parameters_.get(rows::transformFormat) == "TOML" ? "toml" : "txt";
 }
 
 void StageSettings::checkDimension(int fixedDimension, int movingDimension) const

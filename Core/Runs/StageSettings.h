@@ -12,22 +12,17 @@ public:
   explicit StageSettings(const Parameters&);
   static const ComponentDescription& description();
 
-  std::string device() const; // (Device ...)
-  std::string whereDevice() const;
-  std::int64_t threads() const;       // MaximumNumberOfThreads; 0: not given
-  std::string fixedPixelType() const; // FixedInternalImagePixelType, which is only copied to transform files
-  std::string movingPixelType() const;
-  bool useDirectionCosines() const;
-  bool writeIterationInfo() const;
-  bool writeFinalTransform() const;
-  bool writesTransformOfLevels() const;
-  bool writesTransformOfIterations() const;
+  std::string device, whereDevice;             // (Device ...), and its place in the text
+  std::string fixedPixelType, movingPixelType; // only copied to transform files
+  std::int64_t threads;                        // MaximumNumberOfThreads; 0: not given
+  bool useDirectionCosines, writeIterationInfo, writeFinalTransform, writesTransformOfLevels,
+      writesTransformOfIterations;
+  bool leavesOutFilling;             // of images, see findConstantFilling
+  std::int64_t scheduleForImageSize; // 0: not given
+  std::string itkExtension;          // "tfm", "h5", ...; empty: no ITK transform file
+  bool writeItkComposite;
+  std::string transformExtension; // of transform parameter files: "txt" or "toml"
   bool writePyramidImages(std::size_t level) const;
-  bool leavesOutFilling() const;             // of images, see findConstantFilling
-  std::int64_t scheduleForImageSize() const; // 0: not given
-  std::string itkExtension() const;          // "tfm", "h5", ...; empty: no ITK transform file
-  bool writeItkComposite() const;
-  std::string transformExtension() const; // of transform parameter files: "txt" or "toml"
 
   /// Throws Error(usage) if the text says another dimension than that of the images.
   void checkDimension(int fixedDimension, int movingDimension) const;

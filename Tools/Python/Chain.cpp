@@ -130,7 +130,7 @@ template <int D>
 Chain chainOfStage(ChainPointer<D> chain, const std::shared_ptr<const ParameterMap>& map)
 {
   const StageSettings settings(Parameters(map, "", D, 1));
-  return Chain(std::move(chain), sectionsOf<D>(map), settings.useDirectionCosines());
+  return Chain(std::move(chain), sectionsOf<D>(map), settings.useDirectionCosines);
 }
 template Chain chainOfStage<3>(ChainPointer<3>, const std::shared_ptr<const ParameterMap>&);
 

@@ -104,21 +104,9 @@ void FoundIn<D>::levelFinished(const LevelSummary& summary, const TransformChain
 {
   log_->info("Level " + std::to_string(summary.level + 1) + ": " + summary.stopCondition);
   KeptStage<D>& stage = stages_.back();
-  if (!stage.settings.writesTransformOfLevels())
+  if (!stage.settings.writesTransformOfLevels)
     stage.levels.clear();
   stage.levels.push_back({summary.level, chain, chain.transform->fileEntries()});
-}
-
-template <int D>
-void FoundIn<D>::transformFound(const ChainPointer<D>& chain)
-{
-  stages_.back().chain = chain;
-}
-
-template <int D>
-void FoundIn<D>::resultMade(ResultImage<D>& image)
-{
-  stages_.back().image = std::move(image);
 }
 
 template <int D>
@@ -157,7 +145,7 @@ nb::list FoundIn<D>::chains() const
     if (!chain && !stage.levels.empty())
       chain = asItWas<D>(stage.levels.back(), stage.host);
     if (chain)
-      chains.append(nb::make_tuple(Chain(chain, stage.sections, stage.settings.useDirectionCosines()),
+      chains.append(nb::make_tuple(Chain(chain, stage.sections, stage.settings.useDirectionCosines),
                                    numbersOf<D>(stage.fixedInFile), numbersOf<D>(stage.movingInFile)));
   }
   return chains;
@@ -169,7 +157,7 @@ nb::object FoundIn<D>::inverse() const
   if (stages_.empty() || !stages_.back().inverse)
     return nb::none();
   const KeptStage<D>& last = stages_.back();
-  return nb::make_tuple(Chain(last.inverse, last.sections, last.settings.useDirectionCosines()),
+  return nb::make_tuple(Chain(last.inverse, last.sections, last.settings.useDirectionCosines),
                         numbersOf<D>(last.movingInFile), numbersOf<D>(last.fixedInFile));
 }
 
@@ -239,7 +227,7 @@ void FoundIn<D>::save(const std::string& path, Log& log) const
     for (std::size_t level = 0; level < kept.tables.size(); ++level)
       outputs.writeTables(summary_.stages.at(kept.number).levels.at(level), kept.tables[level]);
     for (const auto& level : kept.levels)
-      if (kept.settings.writesTransformOfLevels())
+      if (kept.settings.writesTransformOfLevels)
         outputs.writeTransform(levelSuffix(level.level), level.chain, &level.model);
     outputs.writeTransforms(*kept.chain);
     if (kept.image.pixels)

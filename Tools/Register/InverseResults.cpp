@@ -34,7 +34,7 @@ std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest
                             makeInterpolator,
                             stage.moving,
                             stage.movingInFile,
-                            stage.settings.useDirectionCosines(),
+                            stage.settings.useDirectionCosines,
                             stage.resampler.resultImage().pixelType,
                             files,
                             0,
@@ -81,7 +81,7 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Run
                               "",
                               stage.text.map,
                               stage.resampler};
-    output.useDirectionCosines = stage.settings.useDirectionCosines();
+    output.useDirectionCosines = stage.settings.useDirectionCosines;
     std::vector<std::string> files = writeTransform<D>(cpu, registry, output, log);
     if (request.fixedLabels.isGiven())
       files.push_back(carryLabels<D>(cpu, registry, request, stage, folder, *inverse, log));

@@ -67,16 +67,6 @@ std::string RunWriter<D>::progressText(std::size_t level, const IterationRecord*
 }
 
 template <int D>
-void RunWriter<D>::pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
-                                 const std::vector<ImagePointer<D>>& moving)
-{
-  log_.info("");
-  log_.info("Resolution: " + std::to_string(level));
-  log_.progress(progressText(level));
-  outputs_->writePyramidImages(level, fixed, moving);
-}
-
-template <int D>
 void RunWriter<D>::levelStarted(std::size_t, const std::vector<std::string>& header)
 {
   header_ = header;
@@ -207,7 +197,7 @@ void RunWriter<D>::resultJudged(StageSummary& summary)
 {
   const RunningStage<D>& stage = outputs_->stage();
   initial_ = outputs_->transformFile();
-  if (stage.settings.writeFinalTransform())
+  if (stage.settings.writeFinalTransform)
     logTransformFile(outputs_->linesForLog(), log_);
   summary.files = outputs_->files();
   if (stage.number + 1 < stage.count)

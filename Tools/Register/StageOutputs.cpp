@@ -24,13 +24,6 @@ StageOutputs<D>::StageOutputs(const Registry& registry, const RunningStage<D>& s
 }
 
 template <int D>
-std::string StageOutputs<D>::pathOf(const std::string& stem, const std::string& suffix,
-                                    const std::string& extension) const
-{
-  return folder_ + stem + "." + std::to_string(stage_.number) + suffix + "." + extension;
-}
-
-template <int D>
 void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                                          const std::vector<ImagePointer<D>>& moving)
 {
@@ -48,16 +41,10 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
 }
 
 template <int D>
-bool StageOutputs<D>::writesAfterIterations(std::size_t level) const
-{
-  return stage_.settings.writesTransformOfIterations() || stage_.resampler.writesResultAfterIterations(level);
-}
-
-template <int D>
 void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration,
                                           const TransformChain<D>& chain)
 {
-  if (stage_.settings.writesTransformOfIterations())
+  if (stage_.settings.writesTransformOfIterations)
     writeTransform(iterationSuffix(level, iteration), chain);
   if (stage_.resampler.writesResultAfterIterations(level))
     writeResult(iterationSuffix(level, iteration), stage_.resultOf(chain));
@@ -67,7 +54,7 @@ template <int D>
 void StageOutputs<D>::writeTables(const LevelSummary& summary, const std::string& iterationTable)
 {
   const std::size_t level = summary.level;
-  if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
+  if (stage_.settings.writeIterationInfo && !iterationTable.empty()) {
     files_.push_back(pathOf("IterationInfo", levelSuffix(level), "txt"));
     writeTextFile(files_.back(), iterationTable, Sync::no);
   }
@@ -81,7 +68,7 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
 {
   const std::size_t level = summary.level;
   writeTables(summary, iterationTable);
-  if (stage_.settings.writesTransformOfLevels()) {
+  if (stage_.settings.writesTransformOfLevels) {
     checkInitialIsAsWritten();
     writeTransform(levelSuffix(level), chain);
   }
@@ -92,7 +79,7 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
 template <int D>
 void StageOutputs<D>::writeTransforms(const TransformChain<D>& chain)
 {
-  if (stage_.settings.writeFinalTransform()) {
+  if (stage_.settings.writeFinalTransform) {
     checkInitialIsAsWritten();
     digest_ = std::async(digests_, transformDigest, writeTransform("", chain));
   }
@@ -144,14 +131,14 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.initialDigest = initial_.digest;
   source.fixed = stage_.fixed;
   source.fixed.direction = stage_.fixedInFile.direction;
-  source.useDirectionCosines = stage_.settings.useDirectionCosines();
-  source.fixedPixelType = stage_.settings.fixedPixelType();
-  source.movingPixelType = stage_.settings.movingPixelType();
+  source.useDirectionCosines = stage_.settings.useDirectionCosines;
+  source.fixedPixelType = stage_.settings.fixedPixelType;
+  source.movingPixelType = stage_.settings.movingPixelType;
   source.sections = resamplingSections<D>(registry_, stage_.parameters, stage_.resampler);
   source.threads = stage_.host.threads;
 
   std::vector<std::string> warnings;
-  const std::string extension = stage_.settings.transformExtension();
+  const std::string extension = stage_.settings.transformExtension;
   std::string path = pathOf("TransformParameters", suffix, extension);
   const std::string text =
       extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings);
@@ -168,14 +155,14 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
 template <int D>
 void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
 {
-  const std::string extension = stage_.settings.itkExtension();
+  const std::string extension = stage_.settings.itkExtension;
   if (extension.empty())
     return;
   if (extension != "txt") { // that name is the transform parameter file's own
     files_.push_back(pathOf("TransformParameters", "", extension));
     writeItkTransforms(files_.back(), {chain.transform->itkTransform(chain.parameters)}, false);
   }
-  if (!stage_.settings.writeItkComposite())
+  if (!stage_.settings.writeItkComposite)
     return;
   std::vector<ItkTransform> all; // the last one is applied first
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())

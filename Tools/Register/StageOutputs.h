@@ -33,7 +33,10 @@ public:
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                           const std::vector<ImagePointer<D>>& moving);
-  bool writesAfterIterations(std::size_t level) const;
+  bool writesAfterIterations(std::size_t level) const
+  {
+    return stage_.settings.writesTransformOfIterations || stage_.resampler.writesResultAfterIterations(level);
+  }
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
   void writeAfterLevel(const LevelSummary&, const std::string& iterationTable, const TransformChain<D>&);
   /// Of the files after a level the tables, and the surface that a search has scanned.
@@ -49,7 +52,7 @@ public:
   /// TransformParameters.<stage>.txt, without a digest if it was not written or if none is wanted.
   InitialFile transformFile(bool withDigest = true) const
   {
-    return {pathOf("TransformParameters", "", stage_.settings.transformExtension()),
+    return {pathOf("TransformParameters", "", stage_.settings.transformExtension),
             withDigest && digest_.valid() ? digest_.get() : ""};
   }
   const RunningStage<D>& stage() const { return stage_; }
@@ -60,7 +63,10 @@ public:
   const std::vector<std::string>& files() const { return files_; }
 
 private:
-  std::string pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const;
+  std::string pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const
+  {
+    return folder_ + stem + "." + std::to_string(stage_.number) + suffix + "." + extension;
+  }
   void writeImageFile(const std::string& path, Image<D>);
   void writeSurface(std::size_t level, const OptimizationSurface&);
   void writeItkFiles(const TransformChain<D>&);

@@ -148,7 +148,7 @@ private:
       return;
     Inputs<D> inputs(request, readHeaders(request, log));
     const auto leavesOut = [](const PreparedStage<D>& stage) {
-      return StageSettings(stage.parameters).leavesOutFilling();
+      return StageSettings(stage.parameters).leavesOutFilling;
     };
     inputs.load(std::ranges::all_of(stages_, leavesOut), log, &warm_.fixed);
     replaceFiles<D>(request_, *warm_.fixed);
@@ -161,7 +161,7 @@ private:
                   usesDirections() ? mask : nullptr, host());
   }
 
-  bool usesDirections() const { return StageSettings(stages_.back().parameters).useDirectionCosines(); }
+  bool usesDirections() const { return StageSettings(stages_.back().parameters).useDirectionCosines; }
   ImagePointer<D> placed(const ImagePointer<D>& image) const
   {
     if (usesDirections())

@@ -197,7 +197,7 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
   need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
                 + voxelsOf(headers.fixedMasks) + voxelsOf(headers.movingMasks);
   for (const CheckedStage<D>& stage : stages) {
-    const StageInput<D> input = inputs.ofStage(stage.number, stage.settings.useDirectionCosines(), nullptr);
+    const StageInput<D> input = inputs.ofStage(stage.number, stage.settings.useDirectionCosines, nullptr);
     const StageNeed<D> ofStage(request, stage, input);
     const std::string file = std::filesystem::path(stage.text.path).filename();
     const auto take = [&](double bytes, const std::string& part) {
