@@ -195,7 +195,8 @@ template <int D>
 std::string whyNotInItkFiles(const Transform<D>& transform, std::span<const double> parameters)
 {
   try {
-    const std::string className = transform.itkTransform(parameters).className;
+    const std::vector<double> zeros(parameters.empty() ? transform.parameterCount() : 0); // before a run
+    const std::string className = transform.itkTransform(parameters.empty() ? zeros : parameters).className;
     return isItkTransformClass(className) ? "" : "ITK's transform files hold no " + className;
   } catch (const Error& error) {
     if (error.code() != ExitCode::unwritableOutput)
