@@ -151,14 +151,6 @@ Vec<D> RandomCoordinateSampler<D>::regionSizeMm(std::size_t level, const ImageGe
 }
 
 template <int D>
-bool RandomCoordinateSampler<D>::setRandomRegion(bool on)
-{
-  const bool was = regionIsOn_;
-  regionIsOn_ = on && regionSizeInVoxels_.has_value();
-  return was;
-}
-
-template <int D>
 IndexBox<D> RandomCoordinateSampler<D>::regionOf(const Draw& draw) const
 {
   if (!regionIsOn_)

@@ -28,7 +28,12 @@ public:
     coefficientsOnCuda_ = {};
   }
   void draw(Context&, const Draw&) override;
-  bool setRandomRegion(bool on) override;
+  bool setRandomRegion(bool on) override
+  {
+    const bool was = regionIsOn_;
+    regionIsOn_ = on && regionSizeInVoxels_.has_value();
+    return was;
+  }
   bool isRandom() const override { return true; }
 
 protected:

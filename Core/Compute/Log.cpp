@@ -6,16 +6,6 @@
 
 namespace tessera {
 
-void Log::note(const std::string& line)
-{
-  tellOnce(LogLevel::info, "NOTE", line, notes_);
-}
-
-void Log::warning(const std::string& line)
-{
-  tellOnce(LogLevel::warning, "WARNING", line, warnings_);
-}
-
 void Log::tellOnce(LogLevel level, const std::string& kind, const std::string& line,
                    std::vector<std::string>& told)
 {

@@ -23,8 +23,10 @@ public:
 
   void info(const std::string& line) { write(LogLevel::info, line, LineKind::table); }
   void detail(const std::string& line) { write(LogLevel::info, line, LineKind::detail); }
-  void note(const std::string& line);    // NOTE: line, as information; the same line once a run
-  void warning(const std::string& line); // WARNING: line; the same line once a run
+  /// NOTE: line, as information; the same line once a run.
+  void note(const std::string& line) { tellOnce(LogLevel::info, "NOTE", line, notes_); }
+  /// WARNING: line; the same line once a run.
+  void warning(const std::string& line) { tellOnce(LogLevel::warning, "WARNING", line, warnings_); }
   void error(const std::string& line) { write(LogLevel::error, "ERROR: " + line, LineKind::note); }
   /// Shows a line in place of the tables, where these are not shown.
   virtual void summary(const std::string&) {}

@@ -161,11 +161,6 @@ double ThreadRate::nanoseconds(int measuredThreads, int threads) const
   return oneThread - shared + shared / threads;
 }
 
-double Calibration::speedup(int wanted) const
-{
-  return 1 / ThreadRate{1, 1 / std::max(cpuSpeedup, 1.0)}.nanoseconds(threads, wanted);
-}
-
 std::string timeText(double seconds)
 {
   constexpr double minute = 60, hour = 3600;

@@ -43,7 +43,10 @@ struct Calibration {
   ProductRates products;
 
   /// How many times as fast a number of threads is as one, by Amdahl's law through cpuSpeedup.
-  double speedup(int threads) const;
+  double speedup(int wanted) const
+  {
+    return 1 / ThreadRate{1, 1 / std::max(cpuSpeedup, 1.0)}.nanoseconds(threads, wanted);
+  }
 };
 
 /// Predicted seconds for messages: three digits at most, in minutes from two minutes on, and in hours.

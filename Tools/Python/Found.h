@@ -77,8 +77,8 @@ public:
   void iterationDone(std::size_t level, const IterationRecord&,
                      const typename Reporter<D>::ReachedChain&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
-  void transformFound(const ChainPointer<D>&) override;
-  void resultMade(ResultImage<D>&) override;
+  void transformFound(const ChainPointer<D>& chain) override { stages_.back().chain = chain; }
+  void resultMade(ResultImage<D>& image) override { stages_.back().image = std::move(image); }
 
   int dimension() const override { return D; }
   nb::list chains() const override;

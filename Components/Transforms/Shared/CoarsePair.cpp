@@ -280,12 +280,6 @@ MapToIndex CoarsePair<D>::toIndex(const Matrix<D>& rotation, const Vec<D>& trans
 }
 
 template <int D>
-std::array<const float*, 3> CoarsePair<D>::pointsFrom(std::size_t first) const
-{
-  return {pointsMm_[0].data() + first, pointsMm_[1].data() + first, pointsMm_[2].data() + first};
-}
-
-template <int D>
 double CoarsePair<D>::score(const Matrix<D>& rotation, const Vec<D>& translationMm) const
 {
   const MapToIndex map = toIndex(rotation, translationMm);
@@ -358,15 +352,6 @@ CoarsePair<D>::Middles::Middles(const Image<D>& image)
     geometryMm[d] /= count;
     gravityMm[d] = weight > 0 ? gravityMm[d] / weight : geometryMm[d];
   }
-}
-
-/// R (x - c) + c
-template <int D>
-Vec<D> CoarsePair<D>::turned(const Matrix<D>& rotation, Vec<D> pointMm) const
-{
-  for (int d = 0; d < D; ++d)
-    pointMm[d] -= centerMm_[d];
-  return AffineMap<D>{rotation, centerMm_}(pointMm);
 }
 
 TESSERA_INSTANTIATE_CLASS(CoarsePair);

@@ -46,10 +46,18 @@ private:
     explicit Middles(const Image<D>&);
   };
   void prepareQuickScore();
-  Vec<D> turned(const Matrix<D>& rotation, Vec<D> pointMm) const;
+  Vec<D> turned(const Matrix<D>& rotation, Vec<D> pointMm) const
+  {
+    for (int d = 0; d < D; ++d)
+      pointMm[d] -= centerMm_[d];
+    return AffineMap<D>{rotation, centerMm_}(pointMm);
+  }
   Size<D> stepsOfLattice(const Matrix<D>& rotation, double stepMm) const;
   MapToIndex toIndex(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
-  std::array<const float*, 3> pointsFrom(std::size_t first) const;
+  std::array<const float*, 3> pointsFrom(std::size_t first) const
+  {
+    return {pointsMm_[0].data() + first, pointsMm_[1].data() + first, pointsMm_[2].data() + first};
+  }
 
   bool pointsAreMoving_ = false;
   std::vector<float> pointsMm_[3]; // from the middle of the smaller image

@@ -47,11 +47,6 @@ bool DeviceShare::take(double bytes)
   return true;
 }
 
-double DeviceShare::left() const
-{
-  return std::max(0.0, limit_ - taken_);
-}
-
 double DeviceShare::reservedByOthers() const
 {
   const std::lock_guard lock(shares().mutex);

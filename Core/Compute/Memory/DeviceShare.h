@@ -23,7 +23,7 @@ public:
   bool take(double bytes);
   void giveBack(double bytes) { taken_ -= bytes; }
   /// Returns the bytes that may still be taken within the limit, or infinity if there is no limit.
-  double left() const;
+  double left() const { return std::max(0.0, limit_ - taken_); }
   /// The most that was taken at once since the last call.
   double takePeak() { return peak_.exchange(taken_); }
 

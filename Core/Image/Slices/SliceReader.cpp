@@ -55,10 +55,9 @@ std::string SliceReader<D>::whyNot() const
 {
   return source_->place() ? ""
                           : "files of this kind are read as a whole (not so NIfTI of one file and volume, "
-                            "scalars or vectors that are "
-                            "not scaled, and MetaImage and NRRD with binary voxels of axes in space, "
-                            "components first, in one file "
-                            "and with nothing to skip before them)";
+                            "scalars or vectors that are not scaled, and MetaImage and NRRD with binary "
+                            "voxels of axes in space, components first, in one file and with nothing to skip "
+                            "before them)";
 }
 
 template <int D>
@@ -161,13 +160,6 @@ bool SliceReader<D>::mayBeNonFinite() const
   });
 }
 
-/// Scaled values need memory beside the stored ones.
-template <int D>
-std::size_t SliceReader<D>::numberingBytes() const
-{
-  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // bytes of a label in the table
-}
-
 template <int D>
 void SliceReader<D>::found(const VoxelCounts& counts)
 {
@@ -266,14 +258,6 @@ void SliceReader<D>::number(const std::byte* stored, std::size_t voxelCount, flo
   forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
     setAsideNonFinite({&image, 1}, first, last, finite);
   });
-}
-
-template <int D>
-void SliceReader<D>::finish(int threads)
-{
-  if (!isWhole_)
-    ranges_.back()->finish(threads); // the last component's is the furthest
-  isWhole_ = true;
 }
 
 TESSERA_INSTANTIATE_CLASS_TO_4(SliceReader);

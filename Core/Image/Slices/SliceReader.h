@@ -56,7 +56,11 @@ public:
                ? static_cast<double>(components()) * voxelRangesBytes
                : 0;
   }
-  std::size_t numberingBytes() const;                                 // memory of number() for each voxel
+  /// Memory of number() for each voxel.
+  std::size_t numberingBytes() const
+  {
+    return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // bytes of a label in the table
+  }
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // at least one component is not finite
   const std::optional<LabelTable>& labels() const { return labels_; } // for labels; number() fills it
   bool isNumbered() const { return labels_ && labels_->isNumbered(); }
@@ -86,7 +90,12 @@ public:
 
   /// Must be called after the last slice. Throws Error(unreadableInput) if a compressed file is damaged in a
   /// part that was not read.
-  void finish(int threads);
+  void finish(int threads)
+  {
+    if (!isWhole_)
+      ranges_.back()->finish(threads); // the last component's is the furthest
+    isWhole_ = true;
+  }
 
 private:
   template <class T, class Body>

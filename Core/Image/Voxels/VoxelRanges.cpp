@@ -143,11 +143,6 @@ void VoxelRanges::readPlain(std::uint64_t firstByte, std::span<std::byte> out) c
                wholeFile);
 }
 
-std::size_t VoxelRanges::blockLength(std::size_t block) const
-{
-  return std::min<std::uint64_t>(index_.blockBytes, streamBytes() - block * index_.blockBytes);
-}
-
 void VoxelRanges::inflateBlock(std::size_t block, std::span<std::byte> out)
 {
   const Room<unsigned char> deflated(index_.deflatedBytes[block]);
@@ -162,13 +157,6 @@ void VoxelRanges::inflateBlock(std::size_t block, std::span<std::byte> out)
 std::uint32_t VoxelRanges::storedChecksum() const
 {
   return static_cast<std::uint32_t>(numberAt(place_.file->text(starts_.back(), 4), 0, 4, !isGzip()));
-}
-
-void VoxelRanges::inflate(std::span<std::byte> bytes)
-{
-  if (!inflater_->fill(bytes))
-    failDamaged();
-  at_ += bytes.size();
 }
 
 void VoxelRanges::inflateAway(std::uint64_t count)

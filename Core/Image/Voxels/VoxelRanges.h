@@ -35,9 +35,17 @@ private:
   void readPlain(std::uint64_t firstByte, std::span<std::byte> out) const;
   void findBlocks();
   void inflateBlock(std::size_t block, std::span<std::byte> out);
-  std::size_t blockLength(std::size_t block) const;
+  std::size_t blockLength(std::size_t block) const
+  {
+    return std::min<std::uint64_t>(index_.blockBytes, streamBytes() - block * index_.blockBytes);
+  }
   std::uint32_t storedChecksum() const;
-  void inflate(std::span<std::byte> bytes);
+  void inflate(std::span<std::byte> bytes)
+  {
+    if (!inflater_->fill(bytes))
+      failDamaged();
+    at_ += bytes.size();
+  }
   void inflateAway(std::uint64_t count);
   void skipTo(std::uint64_t firstByte);
   [[noreturn]] void failDamaged() const;

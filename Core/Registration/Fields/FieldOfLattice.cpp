@@ -44,14 +44,6 @@ std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, con
   return methods.choose(device, FieldQuantity::displacements);
 }
 
-template <int D>
-const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
-{
-  return method_.of(std::get_if<VoxelLattice<D>>(&set), [&](const auto& lattice, auto& method) {
-    method = fieldOfLattice<D>(lattice, *level_.chain, level_.registry, device_);
-  });
-}
-
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(geometryOf<D>);
 TESSERA_INSTANTIATE_CLASS(FieldOfLattice);
 

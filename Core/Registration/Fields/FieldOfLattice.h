@@ -27,7 +27,12 @@ public:
   FieldOfLattice(const TermLevel<D>& level, DeviceKind device) : level_(level), device_(device) {}
 
   /// The field for these samples, or null if they go point by point.
-  const FieldMethod<D>* at(const SampleSet<D>&);
+  const FieldMethod<D>* at(const SampleSet<D>& set)
+  {
+    return method_.of(std::get_if<VoxelLattice<D>>(&set), [&](const auto& lattice, auto& method) {
+      method = fieldOfLattice<D>(lattice, *level_.chain, level_.registry, device_);
+    });
+  }
 
 private:
   TermLevel<D> level_;

@@ -126,13 +126,6 @@ private:
 };
 
 template <int D>
-const ForwardCells<D>& ChainInverse<D>::cells(Context& context) const
-{
-  std::call_once(once_, [&] { cells_ = ForwardCells<D>(context, *chain_, rules_.linearInverse, region_); });
-  return cells_;
-}
-
-template <int D>
 std::size_t ChainInverse<D>::roots(Context& context, const ListSamples<D>& pointsMm, Root<D>* roots) const
 {
   std::vector<Vec<D>> points, starts;

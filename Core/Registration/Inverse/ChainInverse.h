@@ -3,7 +3,6 @@
 #include "Core/Registration/Inverse/ForwardCells.h"
 #include "Core/Registration/Inverse/RootSearch.h"
 
-#include <memory>
 #include <mutex>
 
 namespace tessera {
@@ -34,7 +33,11 @@ public:
   std::size_t roots(Context&, const ListSamples<D>& pointsMm, Root<D>* roots) const;
   /// Maps the lattice of ForwardCells by the context's threads, unless that was done. Without it, the first
   /// thread that needs the lattice maps it alone.
-  const ForwardCells<D>& cells(Context&) const;
+  const ForwardCells<D>& cells(Context& context) const
+  {
+    std::call_once(once_, [&] { cells_ = ForwardCells<D>(context, *chain_, rules_.linearInverse, region_); });
+    return cells_;
+  }
 
   const TransformChain<D>& chain() const { return *chain_; }
   const ImageGeometry<D>& region() const { return region_; }

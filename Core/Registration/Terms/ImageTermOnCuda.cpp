@@ -341,13 +341,6 @@ void ImageTermOnCuda<D>::gatherPoints(Context& context, const SamplesOnCuda<D>& 
   warp(context, samples, {}, asConst<D>(displacements), target);
 }
 
-/// Whether warp() handles such samples.
-template <int D>
-bool ImageTermOnCuda<D>::warps(const SamplesOnCuda<D>& samples) const
-{
-  return comparison_ || (!samples.isList() && moving_.image.order == 1);
-}
-
 /// Adds the slab's part to the sums of the slabs before it.
 template <int D>
 void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<double> gradient,

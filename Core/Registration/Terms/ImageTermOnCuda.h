@@ -86,7 +86,10 @@ private:
     else
       warpLatticeOnCuda<D>(context, samples, before, field, moving_, target);
   }
-  bool warps(const SamplesOnCuda<D>&) const;
+  bool warps(const SamplesOnCuda<D>& samples) const
+  {
+    return comparison_ || (!samples.isList() && moving_.image.order == 1);
+  }
   bool needsFixed(const SamplesOnCuda<D>& samples) const { return !samples.fixed && !comparison_; }
   IntensityPairs pairsOf(const Slab& slab, bool whole) const
   {

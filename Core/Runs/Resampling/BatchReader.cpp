@@ -123,12 +123,6 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
 }
 
 template <int D>
-bool BatchReader<D>::isLarge(const BatchItem<D>& item) const
-{
-  return item.task->input.isFile() && item.movingBytes + item.minResultBytes > memory_.bytes;
-}
-
-template <int D>
 int BatchReader<D>::threadsFor(const BatchItem<D>& item) const
 {
   return LargeImage{*item.task, item.wholeImageBytes, item.resultBytes, memory_}.threadsForFiles(

@@ -60,7 +60,10 @@ public:
 
   /// Whether the image does not fit into host memory together with the smallest part of its result. Such an
   /// image is read while it is resampled.
-  bool isLarge(const BatchItem<D>&) const;
+  bool isLarge(const BatchItem<D>& item) const
+  {
+    return item.task->input.isFile() && item.movingBytes + item.minResultBytes > memory_.bytes;
+  }
 
   /// Reads the image, unless it is large or was read before.
   void read(BatchItem<D>&) const;
