@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/Shared/LinearBatch.h"
 #include "Components/Interpolators/Shared/SplineLoops.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 
@@ -11,22 +12,12 @@ void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>
 {
   if constexpr (D == 4)
     return evaluateOverTime(image, order, points, values, gradients, inside);
-  const auto run = [&]<int Order>() {
+  if (order == 1)
+    return LinearBatch<D, float>::evaluate(image, points, values, gradients, inside);
+  withConstant<2, 5>(order, [&]<int Order>() {
     if constexpr (D < 4)
       evaluateWith<D, Order, float, float>(image, points, values, gradients, inside);
-  };
-  switch (order) {
-  case 1:
-    return LinearBatch<D, float>::evaluate(image, points, values, gradients, inside);
-  case 2:
-    return run.template operator()<2>();
-  case 3:
-    return run.template operator()<3>();
-  case 4:
-    return run.template operator()<4>();
-  default:
-    return run.template operator()<5>();
-  }
+  });
 }
 
 template void evaluateSpline(const SplineImage<2>&, int, const ListSamples<2>&, float*, float* const*,

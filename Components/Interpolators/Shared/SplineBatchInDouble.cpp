@@ -1,28 +1,9 @@
 #include "Components/Interpolators/Shared/SplineOverTime.h"
 
 #include "Components/Interpolators/Shared/SplineLoops.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
-
-namespace {
-
-/// Calls function with the order as a constant.
-template <class Function>
-void withSplineOrder(int order, Function&& function)
-{
-  switch (order) {
-  case 2:
-    return function.template operator()<2>();
-  case 3:
-    return function.template operator()<3>();
-  case 4:
-    return function.template operator()<4>();
-  default:
-    return function.template operator()<5>();
-  }
-}
-
-}
 
 template <int D>
 void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSamples<D>& points,
@@ -31,7 +12,7 @@ void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSa
   if constexpr (D == 4)
     evaluateOverTime(image, order, points, values, gradients, inside);
   else
-    withSplineOrder(order, [&]<int Order>() {
+    withConstant<2, 5>(order, [&]<int Order>() {
       evaluateWith<D, Order, double, double>(image, points, values, gradients, inside);
     });
 }
@@ -42,7 +23,7 @@ bool evaluateSplineRow(const SplineImage<D, double>& image, int order, const Ind
 {
   if (D == 4 || !insideOfRow<D>(row, image.size, inside))
     return false;
-  withSplineOrder(order, [&]<int Order>() {
+  withConstant<2, 5>(order, [&]<int Order>() {
     if constexpr (D < 4)
       SplineBatch<D, Order, double, double>::row(image, row, inside.begin, inside.end, values);
   });

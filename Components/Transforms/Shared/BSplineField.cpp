@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/BSplineDisplacement.h"
 #include "Components/Transforms/Shared/Congruence.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -284,18 +285,6 @@ TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, co
   }
 }
 
-/// Calls body with the order as a constant.
-template <class Body>
-void withOrder(int order, Body&& body)
-{
-  if (order == 1)
-    body(std::integral_constant<int, 1>{});
-  else if (order == 2)
-    body(std::integral_constant<int, 2>{});
-  else
-    body(std::integral_constant<int, 3>{});
-}
-
 }
 
 template <int D>
@@ -310,8 +299,9 @@ void BSplineField<D>::displace(const ListSamples<D>& samples, const double* coef
                                const PointsOut<D>& out) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_,
-            [&](auto order) { DisplaceBatch<D, order()>::run(field, samples, coefficients, addPoint, out); });
+  withConstant<1, 3>(order_, [&]<int Order>() {
+    DisplaceBatch<D, Order>::run(field, samples, coefficients, addPoint, out);
+  });
 }
 
 template <int D>
@@ -319,7 +309,8 @@ void BSplineField<D>::pullBack(const ListSamples<D>& samples, const Covectors<D>
                                double* gradient) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_, [&](auto order) { pullBackBatch<D, order()>(field, samples, covectors, gradient); });
+  withConstant<1, 3>(order_,
+                     [&]<int Order>() { pullBackBatch<D, Order>(field, samples, covectors, gradient); });
 }
 
 template <int D>
@@ -327,11 +318,11 @@ void BSplineField<D>::derivatives(const ListSamples<D>& samples, const double* c
                                   double* hessian) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_, [&](auto order) {
+  withConstant<1, 3>(order_, [&]<int Order>() {
     if (hessian)
-      derivativesBatch<D, order(), true>(field, samples, coefficients, jacobian, hessian);
+      derivativesBatch<D, Order, true>(field, samples, coefficients, jacobian, hessian);
     else
-      derivativesBatch<D, order(), false>(field, samples, coefficients, jacobian, hessian);
+      derivativesBatch<D, Order, false>(field, samples, coefficients, jacobian, hessian);
   });
 }
 
@@ -340,11 +331,11 @@ void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const d
                                           const double* covHessian, double* gradient) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_, [&](auto order) {
+  withConstant<1, 3>(order_, [&]<int Order>() {
     if (covHessian)
-      pullBackDerivativesBatch<D, order(), true>(field, samples, covJacobian, covHessian, gradient);
+      pullBackDerivativesBatch<D, Order, true>(field, samples, covJacobian, covHessian, gradient);
     else
-      pullBackDerivativesBatch<D, order(), false>(field, samples, covJacobian, covHessian, gradient);
+      pullBackDerivativesBatch<D, Order, false>(field, samples, covJacobian, covHessian, gradient);
   });
 }
 

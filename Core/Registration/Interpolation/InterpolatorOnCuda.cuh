@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Registration/Interpolation/InterpolateAtPoint.h"
 
 namespace tessera {
@@ -8,22 +9,9 @@ namespace tessera {
 /// Calls function.template operator()<Order>() for the order of an interpolator, since kernels have an
 /// instance for each order.
 template <class Function>
-void withOrder(int order, Function&& function)
+void withOrder(int order, const Function& function)
 {
-  switch (order) {
-  case 0:
-    return function.template operator()<0>();
-  case 1:
-    return function.template operator()<1>();
-  case 2:
-    return function.template operator()<2>();
-  case 3:
-    return function.template operator()<3>();
-  case 4:
-    return function.template operator()<4>();
-  default:
-    return function.template operator()<5>();
-  }
+  withConstant<0, 5>(order, function);
 }
 
 }

@@ -1,6 +1,6 @@
 #include "Components/Metrics/Shared/Histograms/ParzenBatch.h"
 
-#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 namespace {
@@ -72,29 +72,13 @@ TESSERA_ALWAYS_INLINE void findDerivatives(std::size_t count, AxisBlock& block)
   }
 }
 
-/// Calls visit.operator()<Order>() for the order of an axis, as a constant.
-template <class Visit>
-TESSERA_ALWAYS_INLINE void withOrder(int order, Visit&& visit)
-{
-  switch (order) {
-  case 0:
-    return visit.template operator()<0>();
-  case 1:
-    return visit.template operator()<1>();
-  case 2:
-    return visit.template operator()<2>();
-  default:
-    return visit.template operator()<3>();
-  }
-}
-
 TESSERA_MULTIVERSION_TO_V4 void fixedWeights(const ParzenWindows& windows, const float* fixed,
                                              std::size_t count, AxisBlock& block)
 {
   for (std::size_t i = 0; i < count; ++i)
     block.limited[i] = windows.limitedFixed(fixed[i]);
   findWindows(windows.fixed, count, block);
-  withOrder(
+  withConstant<0, 3>(
       windows.fixed.order, [&]<int Order>()
                                __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
@@ -104,7 +88,7 @@ TESSERA_MULTIVERSION_TO_V4 void movingWeights(const ParzenWindows& windows, cons
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
-  withOrder(
+  withConstant<0, 3>(
       windows.moving.order, [&]<int Order>()
                                 __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
@@ -114,7 +98,7 @@ TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, 
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
-  withOrder(
+  withConstant<0, 3>(
       windows.moving.order, [&]<int Order>()
                                 __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
 }
@@ -154,7 +138,7 @@ void accumulatePairs(const ParzenWindows& windows, const float* fixed, const flo
     movingWeights(windows, moving + first, pairs, movingBlock);
     for (int f = 0; f <= windows.fixed.order; ++f) {
       findShares(fixedBlock.taps[f], movingBlock, windows.moving.order + 1, pairs, shares);
-      withOrder(windows.moving.order, [&]<int Order>() {
+      withConstant<0, 3>(windows.moving.order, [&]<int Order>() {
         addShares<Order + 1>(windows, fixedBlock, movingBlock, f, pairs, shares, counts);
       });
     }
@@ -169,7 +153,7 @@ void slopesOfPairs(const ParzenWindows& windows, const double* weights, double p
     const std::size_t pairs = std::min(blockSize, count - first);
     fixedWeights(windows, fixed + first, pairs, fixedBlock);
     movingDerivatives(windows, moving + first, pairs, movingBlock);
-    withOrder(windows.moving.order, [&]<int Order>() {
+    withConstant<0, 3>(windows.moving.order, [&]<int Order>() {
       for (std::size_t i = 0; i < pairs; ++i) {
         double sum = 0;
         for (int f = 0; f <= windows.fixed.order; ++f) {

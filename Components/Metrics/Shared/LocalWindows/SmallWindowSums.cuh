@@ -2,6 +2,7 @@
 
 #include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Components/Metrics/Shared/LocalWindows/WindowSums.cuh"
+#include "Core/Compute/Math/WithConstant.h"
 
 // The sums of WindowSums.cuh over boxes that reach equally few positions along x and y, by warps that share
 // no memory. Sources and sinks are the same.
@@ -146,21 +147,11 @@ void launch(const Context& context, const int3& size, int radiusOfSlices, const 
 template <class Work>
 bool ifSmall(const LocalWindow& window, const Work& work)
 {
-  if (!window.isBox() || window.radius[0] != window.radius[1])
+  const int radius = window.radius[0];
+  if (!window.isBox() || radius != window.radius[1] || radius < 1 || radius > 3)
     return false;
-  switch (window.radius[0]) {
-  case 1:
-    work.template operator()<1>();
-    return true;
-  case 2:
-    work.template operator()<2>();
-    return true;
-  case 3:
-    work.template operator()<3>();
-    return true;
-  default:
-    return false;
-  }
+  withConstant<1, 3>(radius, work);
+  return true;
 }
 
 }
