@@ -101,37 +101,12 @@ TransformRecord::~TransformRecord()
   current = nullptr;
 }
 
-void TransformRecord::setDevice(const std::string& device, const std::string& reason)
-{
-  const std::lock_guard lock(mutex_);
-  device_ = device;
-  deviceReason_ = reason;
-}
-
-void TransformRecord::setPointsOutside(const SharesOutside& shares)
-{
-  const std::lock_guard lock(mutex_);
-  pointsOutside_ = shares;
-}
-
-void TransformRecord::setTime(const std::vector<TimeRow>& time)
-{
-  const std::lock_guard lock(mutex_);
-  time_ = time;
-}
-
 void TransformRecord::addOutputs(const std::vector<std::string>& paths, bool areWritten)
 {
   const std::lock_guard lock(mutex_);
   for (const std::string& path : paths)
     for (const std::string& file : filesOfResult(path))
       outputs_.push_back({file, areWritten ? 0 : numberOf(file)});
-}
-
-void TransformRecord::addOutside(const std::string& path, double share)
-{
-  const std::lock_guard lock(mutex_);
-  outside_.emplace_back(path, share);
 }
 
 std::string TransformRecord::text(const Failure& failure, const std::vector<std::string>& warnings)
@@ -145,14 +120,14 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
     digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
                                isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
   Json outside = Json::array();
-  for (const auto& [path, share] : outside_)
+  for (const auto& [path, share] : found_.outside)
     outside.push_back({{"path", path}, {"share", share}});
   std::vector<std::string> written;
   for (const auto& [path, before] : outputs_)
     if (const ino_t now = numberOf(path); now != 0 && now != before)
       written.push_back(path);
   Json time = Json::object();
-  for (const TimeRow& row : time_)
+  for (const TimeRow& row : found_.time)
     time[row.part] = {{"ms", row.milliseconds}, {"device", row.device}};
   Json record{{"program", "tessera-transform"},
               {"status", failure.code == 0    ? "done"
@@ -165,12 +140,12 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"started", started_},
                      {"finished", currentTime()},
                      {"seconds", secondsSince(clock_)},
-                     {"device", device_},
-                     {"deviceReason", deviceReason_},
+                     {"device", found_.device},
+                     {"deviceReason", found_.deviceReason},
                      {"threads", options_.request.threads},
                      {"inputFiles", json(digests)},
                      {"outputs", jsonOfOutputs(written)},
-                     {"pointsOutside", pointsOutside_},
+                     {"pointsOutside", found_.pointsOutside},
                      {"outside", outside},
                      {"time", time},
                      {"warnings", warnings}});

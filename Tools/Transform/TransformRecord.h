@@ -36,14 +36,21 @@ public:
   TransformRecord(const TransformRecord&) = delete;
   TransformRecord& operator=(const TransformRecord&) = delete;
 
-  void setDevice(const std::string& device, const std::string& reason);
-  /// Where the time of the run went.
-  void setTime(const std::vector<TimeRow>&);
-  void setPointsOutside(const SharesOutside&);
+  struct Found {
+    std::string device, deviceReason;
+    std::vector<TimeRow> time; // where that of the run went
+    SharesOutside pointsOutside;
+    std::vector<std::pair<std::string, double>> outside; // by image, the share of its result outside of it
+  };
+  /// Calls change(found) for what the record will tell.
+  template <class Change>
+  void tell(Change&& change)
+  {
+    const std::lock_guard lock(mutex_);
+    change(found_);
+  }
   /// Files that the run will write, or has written; the record lists those that it has written.
   void addOutputs(const std::vector<std::string>& paths, bool areWritten = false);
-  /// The share of a result that lies outside of the image at `path`.
-  void addOutside(const std::string& path, double share);
 
   /// Calls run() and writes the record, whole or not at all, whether it returns a code or throws. Throws
   /// Error(unwritableOutput).
@@ -58,12 +65,10 @@ private:
   void write(const Failure&, const std::vector<std::string>& warnings, bool settles = false);
 
   const TransformOptions& options_;
-  std::string folder_, started_, device_, deviceReason_;
+  std::string folder_, started_;
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, ino_t>> outputs_; // with the number of the file that was there before
-  std::vector<TimeRow> time_;
-  SharesOutside pointsOutside_;
-  std::vector<std::pair<std::string, double>> outside_;
+  Found found_;
   std::stop_source stop_;
   std::mutex mutex_;
 };

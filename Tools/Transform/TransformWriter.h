@@ -36,7 +36,10 @@ public:
   void planned(const TransformPlan& plan) override
   {
     files_.emplace(folder_, plan.settings);
-    record_.setDevice(deviceName(plan.device.choice.device), plan.device.choice.reason);
+    record_.tell([&](TransformRecord::Found& found) {
+      found.device = deviceName(plan.device.choice.device);
+      found.deviceReason = plan.device.choice.reason;
+    });
     for (const ResultToWrite& result : plan.results)
       record_.addOutputs({result.files.front()});
   }
@@ -62,7 +65,7 @@ public:
   {
     const std::string path = folder_ + nameOfOutputPoints(request_.points.path);
     record_.addOutputs({path});
-    record_.setPointsOutside(mapped.outside);
+    record_.tell([&](TransformRecord::Found& found) { found.pointsOutside = mapped.outside; });
     const std::string kind = kindOfPointsFile(path);
     writeTextFile(path, kind == "vtk"   ? outputPointsVtk<D>(mapped.outputMm, input)
                         : kind == "bin" ? outputPointsBinary<D>(mapped, input.areIndices && mapped.fixedGrid)
@@ -105,9 +108,13 @@ public:
   ResultSink<D>& images() override { return *files_; }
   void imageMade(const ImageTask& task, double outside) override
   {
-    record_.addOutside(task.input.path, outside);
+    record_.tell(
+        [&](TransformRecord::Found& found) { found.outside.emplace_back(task.input.path, outside); });
   }
-  void timeFound(const std::vector<TimeRow>& time) override { record_.setTime(time); }
+  void timeFound(const std::vector<TimeRow>& time) override
+  {
+    record_.tell([&](TransformRecord::Found& found) { found.time = time; });
+  }
 
 private:
   const Registry& registry_;
