@@ -21,8 +21,7 @@ const Parameter<double> foregroundValue = realParameter("ForegroundValue", 1, Ar
 
 const Parameter<bool> useComplement =
     booleanParameter("UseComplement", true, Arity::perLevel,
-                     "1 minus the overlap, which optimizers make small; \"false\": the "
-                     "overlap");
+                     "1 minus the overlap, which optimizers make small; \"false\": the overlap");
 
 }
 

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace tessera {

@@ -106,9 +106,8 @@ const ComponentDescription& LocalNormalizedCorrelation::description()
 {
   static const ComponentDescription description{
       "Metric", "LocalNormalizedCorrelation",
-      "minus the mean squared correlation coefficient, with its sign, of the intensities "
-      "in the window around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); "
-      "for the samplers Full and Grid",
+      "minus the mean squared correlation coefficient, with its sign, of the intensities in the window "
+      "around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); for the samplers Full and Grid",
       joinedRows({LocalWindow::parameters(),
                   {localIntensityNoise, localIntensityNoiseIsShared},
                   imageTermParameters()})};

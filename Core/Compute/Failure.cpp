@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Interruption.h"
 
-#include <cerrno>
 #include <csignal>
 #include <new>
 #include <stdexcept>

@@ -16,29 +16,23 @@ constexpr std::array<Known, 10> knownComponents{{
                      "MultiResolutionRegistrationWithFeatures"},
     {"Transform",
      "TranslationTransform EulerTransform SimilarityTransform AffineTransform BSplineTransform "
-     "RecursiveBSplineTransform "
-     "BSplineStackTransform TranslationStackTransform EulerStackTransform AffineLogStackTransform "
-     "AffineDTITransform "
-     "AffineLogTransform SplineKernelTransform WeightedCombinationTransform DeformationFieldTransform "
-     "MultiBSplineTransformWithNormal BSplineTransformWithDiffusion ExternalTransform File"},
+     "RecursiveBSplineTransform BSplineStackTransform TranslationStackTransform EulerStackTransform "
+     "AffineLogStackTransform AffineDTITransform AffineLogTransform SplineKernelTransform "
+     "WeightedCombinationTransform DeformationFieldTransform MultiBSplineTransformWithNormal "
+     "BSplineTransformWithDiffusion ExternalTransform File"},
     {"Metric",
      "AdvancedMattesMutualInformation NormalizedMutualInformation AdvancedNormalizedCorrelation "
-     "AdvancedMeanSquares "
-     "AdvancedKappaStatistic TransformBendingEnergyPenalty TransformRigidityPenalty "
-     "DistancePreservingRigidityPenalty "
-     "DisplacementMagnitudePenalty CorrespondingPointsEuclideanDistanceMetric "
-     "SumSquaredTissueVolumeDifference "
+     "AdvancedMeanSquares AdvancedKappaStatistic TransformBendingEnergyPenalty TransformRigidityPenalty "
+     "DistancePreservingRigidityPenalty DisplacementMagnitudePenalty "
+     "CorrespondingPointsEuclideanDistanceMetric SumSquaredTissueVolumeDifference "
      "VarianceOverLastDimensionMetric PCAMetric PCAMetric2 SumOfPairwiseCorrelationCoefficientsMetric "
      "KNNGraphAlphaMutualInformation PatternIntensity NormalizedGradientCorrelation GradientDifference "
-     "StatisticalShapePenalty "
-     "MissingStructurePenalty PolydataDummyPenalty Impact ViolaWells MutualInformationHistogram "
-     "MattesMutualInformation "
-     "MattesMutualInformationWithRigidityPenalty"},
+     "StatisticalShapePenalty MissingStructurePenalty PolydataDummyPenalty Impact ViolaWells "
+     "MutualInformationHistogram MattesMutualInformation MattesMutualInformationWithRigidityPenalty"},
     {"Optimizer", "AdaptiveStochasticGradientDescent StandardGradientDescent RegularStepGradientDescent "
-                  "RSGDEachParameterApart "
-                  "QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell Simplex "
-                  "CMAEvolutionStrategy FullSearch "
-                  "FiniteDifferenceGradientDescent SimultaneousPerturbation PreconditionedGradientDescent "
+                  "RSGDEachParameterApart QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell "
+                  "Simplex CMAEvolutionStrategy FullSearch FiniteDifferenceGradientDescent "
+                  "SimultaneousPerturbation PreconditionedGradientDescent "
                   "PreconditionedStochasticGradientDescent AdaGrad AdaptiveStochasticLBFGS "
                   "AdaptiveStochasticVarianceReducedGradient"},
     {"ImageSampler", "RandomCoordinate MultiInputRandomCoordinate Random RandomSparseMask Grid Full"},
@@ -50,8 +44,7 @@ constexpr std::array<Known, 10> knownComponents{{
                              "FinalNearestNeighborInterpolator FinalRayCastInterpolator"},
     {"Resampler", "DefaultResampler OpenCLResampler CUDAResampler"},
     {"FixedImagePyramid", "FixedSmoothingImagePyramid FixedRecursiveImagePyramid FixedShrinkingImagePyramid "
-                          "FixedGenericImagePyramid "
-                          "OpenCLFixedGenericImagePyramid"},
+                          "FixedGenericImagePyramid OpenCLFixedGenericImagePyramid"},
     {"MovingImagePyramid", "MovingSmoothingImagePyramid MovingRecursiveImagePyramid "
                            "MovingShrinkingImagePyramid MovingGenericImagePyramid "
                            "OpenCLMovingGenericImagePyramid"},

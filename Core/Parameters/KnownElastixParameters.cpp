@@ -11,41 +11,31 @@ constexpr std::string_view obsolete = "obsolete in elastix";
 
 constexpr std::array<ElastixParameterGroup, 18> groups{{
     {"Transform", otherComponents,
-     "TransformAddress WriteDiffusionFiles "
-     "MultiBSplineTransformWithNormalLabels"},
+     "TransformAddress WriteDiffusionFiles MultiBSplineTransformWithNormalLabels"},
     {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
-     "SegmentedImageName "
-     "PenaltyGridSpacingInVoxels TemplateImage Combination "
-     "Sigma "
+     "SegmentedImageName PenaltyGridSpacingInVoxels TemplateImage Combination Sigma "
      "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance "
-     "CentroidXVariance "
-     "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness "
-     "WriteResultMeshAfterEachIteration "
-     "WriteResultMeshAfterEachResolution ResultMeshFormat"},
+     "CentroidXVariance CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness "
+     "WriteResultMeshAfterEachIteration WriteResultMeshAfterEachResolution ResultMeshFormat"},
     {"Metric", otherComponents,
      "ImpactModelsPath# ImpactDimension# ImpactNumberOfChannels# ImpactPatchSize# ImpactVoxelSize# "
-     "ImpactLayersMask# "
-     "ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU ImpactMode "
-     "ImpactFeaturesMapUpdateInterval "
-     "ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
+     "ImpactLayersMask# ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU "
+     "ImpactMode ImpactFeaturesMapUpdateInterval ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
     {"Metric", "the slope is computed without a table of derivatives", "UseExplicitPDFDerivatives"},
     {"Metric", "all pairs of samples are compared, so that neighbours are exact without a tree",
      "TreeType BucketSize SplittingRule FixedSplittingRule MovingSplittingRule JointSplittingRule "
-     "ShrinkingRule "
-     "FixedShrinkingRule MovingShrinkingRule JointShrinkingRule TreeSearchType ErrorBound "
+     "ShrinkingRule FixedShrinkingRule MovingShrinkingRule JointShrinkingRule TreeSearchType ErrorBound "
      "SquaredSearchRadius"},
     {"Metric", obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
     {"", "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use"},
 
     {"Optimizer", otherComponents,
-     "ValueTolerance LineSearchStepTolerance "
-     "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma "
-     "UseCovarianceMatrixAdaptation "
-     "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation "
-     "MinimumDeviation "
+     "ValueTolerance LineSearchStepTolerance AutomaticInitialSimplex InitialSimplexDelta PopulationSize "
+     "NumberOfParents UseDecayingSigma UseCovarianceMatrixAdaptation RecombinationWeightsPreset "
+     "UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation MinimumDeviation "
      "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber "
      "StepSizeStrategy"},
 
@@ -66,10 +56,9 @@ constexpr std::array<ElastixParameterGroup, 18> groups{{
 constexpr std::string_view unknownToElastix =
     "AutomaticTransformInitializationSearchAngle BendingEnergyIntegration BendingEnergyUnit "
     "ConvergenceThreshold ConvergenceWindow CropToContent FoldingSampleGridSpacing GradientSummation "
-    "IntensityBoundUnit "
-    "LeaveOutFilling LineSearch LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference "
-    "OutlierShare PointErrorInMm ScheduleForImageSize "
-    "SplineSmoothing ToleratedVolumeFactor";
+    "IntensityBoundUnit LeaveOutFilling LineSearch LocalIntensityNoise LocalWindowRadius LocalWindowSigma "
+    "OutlierDifference OutlierShare PointErrorInMm ScheduleForImageSize SplineSmoothing "
+    "ToleratedVolumeFactor";
 
 bool isDigit(char c)
 {

@@ -25,8 +25,7 @@ bool isTomlFile(std::string_view path)
 namespace {
 
 constexpr const char* allowed =
-    "Allowed: Name = value or Name = [value, ...], values being texts, numbers or "
-    "booleans";
+    "Allowed: Name = value or Name = [value, ...], values being texts, numbers or booleans";
 
 std::string whereIn(const std::string& file, const toml::source_region& region)
 {

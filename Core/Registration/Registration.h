@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 namespace tessera {

@@ -107,8 +107,7 @@ void checkRequest(const RunRequest& request)
                 "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
   if (request.pointWeights.isGiven() && !(request.fixedPoints.isGiven() && request.movingPoints.isGiven()))
     throw Error(ExitCode::usage,
-                "command line: --point-weights without pairs of points. Allowed: with -fp and "
-                "-mp.");
+                "command line: --point-weights without pairs of points. Allowed: with -fp and -mp.");
 }
 
 StageText readStageText(const std::string& path)

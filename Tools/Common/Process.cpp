@@ -146,8 +146,7 @@ double memorySize(const std::string& option, const std::string& text)
         return std::round(number * factor);
   throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
                                    + "\": no size of memory. Allowed: a number with kB, MB or GB, such as "
-                                     "500MB or 2.5GB, from 0.001kB "
-                                     "to 4e9GB.");
+                                     "500MB or 2.5GB, from 0.001kB to 4e9GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)
@@ -212,8 +211,7 @@ OptionGroup commonOptions()
   return {"Running",
           {{"threads", "N",
             "threads; without it or with 0 SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this "
-            "process may "
-            "use"},
+            "process may use"},
            {"priority", "NAME", "high, abovenormal, normal, belownormal or idle"},
            {"loglevel", "LEVEL",
             "what the terminal shows: off, error, warning or info; the log file holds everything"},

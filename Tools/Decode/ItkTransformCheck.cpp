@@ -21,8 +21,7 @@ namespace tessera {
 namespace {
 
 const std::string allowedText =
-    "an ITK transform file: \"Transform:\", \"Parameters:\" and \"FixedParameters:\" "
-    "of each transform";
+    "an ITK transform file: \"Transform:\", \"Parameters:\" and \"FixedParameters:\" of each transform";
 
 constexpr const char *noClass = "a transform in it has no class",
                      *classesText = "an ITK transform file with the class of each transform";

@@ -404,8 +404,7 @@ std::vector<std::string> notesOnPicture(const ImageHeader& header, const Reading
     tell("the spacing of " + shortText(header.spacingMm[0]) + " mm comes from the dots per inch that the "
          + (isJpeg ? "JPEG" : "TIFF")
          + " names, which are seldom those of the object; --pixel-spacing 1 takes pixels for mm, as "
-           "landmarks in "
-           "pixels need it");
+           "landmarks in pixels need it");
   return notes;
 }
 

@@ -94,8 +94,7 @@ bool isLike(const TiffPicture& a, const TiffPicture& b)
              "pictures of this kind are not read from TIFF: " + joined(unusual)
                  + ", Photometric Interpretation " + std::to_string(picture.photometric),
              "one sample of grey (BlackIsZero), of 8, 16 or 32 bits or a float of 32 bits, or colours of 8 "
-             "bits, from "
-             "the top left (magick "
+             "bits, from the top left (magick "
                  + file + " -auto-orient out.tif), in strips (tiffcp -s -p contig -c zip " + file
                  + " out.tif), or another format, such as MetaImage or NRRD");
 }

@@ -58,8 +58,7 @@ Semiring semiringOf(const std::string& name)
       return semiring;
   throw Error(ExitCode::usage,
               "semiring: \"" + name
-                  + "\": no such semiring. Allowed: plus-times, or-and, min-plus, max-min or "
-                    "plus-pair.");
+                  + "\": no such semiring. Allowed: plus-times, or-and, min-plus, max-min or plus-pair.");
 }
 
 template <class V>

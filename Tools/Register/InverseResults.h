@@ -3,7 +3,6 @@
 #include "Core/Registry/Registry.h"
 #include "Core/Runs/RunListener.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +28,13 @@ public:
   void inputsRead() override { inputsRead_(); }
   void stageStarted(RunningStage<D>&) override;
   void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
-                     const std::vector<ImagePointer<D>>& moving) override;
+                     const std::vector<ImagePointer<D>>& moving) override
+  {
+    log_.info("");
+    log_.info("Resolution: " + std::to_string(level));
+    log_.progress(progressText(level));
+    outputs_->writePyramidImages(level, fixed, moving);
+  }
   void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
   void iterationDone(std::size_t level, const IterationRecord&,
                      const typename Reporter<D>::ReachedChain&) override;

@@ -136,10 +136,9 @@ ProgramText transformText(bool asElastix)
   Option transforms{
       "tp", "FILE",
       "transform parameter file, whose Size, Spacing, Origin and Direction are the output grid; the folder "
-      "of a "
-      "registration, whose last stage is taken; or ITK "
-      "transforms (.tfm, .h5), ANTs' 0GenericAffine.mat and 1Warp.nii.gz, or .lta, which need --grid unless "
-      "they are fields. May be repeated: each is applied after those before it"};
+      "of a registration, whose last stage is taken; or ITK transforms (.tfm, .h5), ANTs' 0GenericAffine.mat "
+      "and 1Warp.nii.gz, or .lta, which need --grid unless they are fields. May be repeated: each is applied "
+      "after those before it"};
   in.repeatable = labels.repeatable = transforms.repeatable = true;
   return {
       "tessera-transform",
@@ -157,8 +156,7 @@ ProgramText transformText(bool asElastix)
          {"ipp", "FILE", "older name of -def"},
          {"jac", "all|nonlinear",
           "determinant of the spatial Jacobian at every voxel, to spatialJacobian.<format>; nonlinear: "
-          "without "
-          "the part of linear transforms"},
+          "without the part of linear transforms"},
          ownOption("log", "", "with -jac: the natural logarithm of the determinants"),
          {"jacmat", "all",
           "the matrix dT_row/dx_column at every voxel, row after row, to fullSpatialJacobian.<format>"},
@@ -197,8 +195,7 @@ ProgramText transformText(bool asElastix)
                    "the output has this spacing: one number, or one an axis with commas between them"),
          ownOption("crop", "MASK|BOX",
                    "the output grid is cut to the box of this mask, or to the voxels from the first to the "
-                   "last one of "
-                   "a box, as in 10,20,5:60,80,40. Voxels stay where they were"),
+                   "last one of a box, as in 10,20,5:60,80,40. Voxels stay where they were"),
          ownOption("crop-margin", "MM",
                    "with --crop: so much more on each side, up to the border of the grid (0)"),
          ownOption("inverse", "",

@@ -1,7 +1,5 @@
 #include "Components/FieldInterpolators/Shared/CpuFieldRows.h"
 
-#include <cstring>
-
 namespace tessera {
 namespace {
 

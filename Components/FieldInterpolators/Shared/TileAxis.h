@@ -2,7 +2,6 @@
 
 #include "Core/Registration/FieldInterpolator.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tessera {

@@ -7,8 +7,6 @@
 #include "Core/Registration/Interpolation/Extrapolation.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
-#include <algorithm>
-
 // Kernels that evaluate the moving image at T(x) for the voxels x of a lattice. All arrays lie on the CUDA
 // device of the context.
 //

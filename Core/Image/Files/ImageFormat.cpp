@@ -102,8 +102,7 @@ std::vector<std::string> writableFormats()
 std::string readableFormats()
 {
   return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, "
-         "VTK, TIFF, PNG, JPEG, "
-         "BMP, HDF5 (.h5, .hdf5), DICOM (a file, or a folder with one series)";
+         "VTK, TIFF, PNG, JPEG, BMP, HDF5 (.h5, .hdf5), DICOM (a file, or a folder with one series)";
 }
 
 std::string formatOf(const std::string& path)

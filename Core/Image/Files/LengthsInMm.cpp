@@ -7,7 +7,6 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 

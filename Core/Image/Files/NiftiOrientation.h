@@ -3,7 +3,6 @@
 #include "Core/Image/Files/ImageHeader.h"
 
 #include <array>
-#include <optional>
 
 namespace tessera {
 

@@ -1,7 +1,5 @@
 #include "Core/Image/Pictures/PictureParts.h"
 
-#include <cmath>
-
 namespace tessera {
 namespace {
 

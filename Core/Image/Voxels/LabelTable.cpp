@@ -81,8 +81,7 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   if (count_ >= maxNumbers)
     failToRead(path, std::to_string(count_) + " different labels",
                "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a "
-               "smaller --max-memory of "
-               "tessera-transform has fewer slices there)");
+               "smaller --max-memory of tessera-transform has fewer slices there)");
   const float asFloat = asIntensity(outside_);
   const bool isNumber =
       asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);

@@ -13,8 +13,7 @@ namespace tessera {
 /// The values that a label may have.
 inline const std::string allowedLabels =
     "whole numbers from -9223372036854775808 to 9223372036854775807; probabilities are thresholded before, "
-    "such "
-    "as by fslmaths IN -thr 0.5 -bin OUT, and labels that a header scales are stored without its slope";
+    "such as by fslmaths IN -thr 0.5 -bin OUT, and labels that a header scales are stored without its slope";
 
 /// The labels for which the floats of a label map stand. Most maps need no table: float can hold their
 /// labels. Labels that it cannot hold, whole numbers beyond 2^24 or doubles, are sorted and numbered.

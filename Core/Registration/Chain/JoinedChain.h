@@ -3,8 +3,6 @@
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
-#include <memory>
-
 namespace tessera {
 
 /// T(x) = second(first(x)). Where `second` adds transforms (Combination::add), these become one transform

@@ -3,7 +3,6 @@
 #include "Core/Compute/Math/FieldAxis.h"
 #include "Core/Registration/Fields/FieldAdjointSums.h"
 
-#include <cmath>
 #include <cstddef>
 
 // The first loops only touch registers; in the second ones, a few loads must be under way together.

@@ -44,14 +44,12 @@ std::string remedyFor(const FewSamples& few)
            + " map into the moving image. Remedy: "
            + (motion.insideIfCentred >= fewInside
                   ? std::string(few.canCentre ? ""
-                                              : "a first stage of a linear "
-                                                "transform, without -t0, with ")
+                                              : "a first stage of a linear transform, without -t0, with ")
                         + "(AutomaticTransformInitialization \"true\"), which puts "
                           "the images' centres together; then it is "
                         + percent(motion.insideIfCentred)
-                  : "-t0 with a start that is nearer, or images of the same "
-                    "part: with the images' centres put "
-                    "together (AutomaticTransformInitialization) it is "
+                  : "-t0 with a start that is nearer, or images of the same part: with the images' centres "
+                    "put together (AutomaticTransformInitialization) it is "
                         + percent(motion.insideIfCentred));
   if (few.asGiven.inMaskAtStart < fewInside && !few.movingMaskIsGiven)
     return "Too few voxels of the moving image have a value: at the start of the stage "

@@ -24,9 +24,8 @@ const Parameter<bool> useMultiThreadingForMetrics =
 
 const Parameter<std::string> gradientSummation =
     textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
-                  "how CUDA adds up the gradient of a dense B-spline: "
-                  "FusedMultiplyAdd, Kahan, Pichat (single precision) or "
-                  "Double; the CPU adds in double precision");
+                  "how CUDA adds up the gradient of a dense B-spline: FusedMultiplyAdd, Kahan, Pichat "
+                  "(single precision) or Double; the CPU adds in double precision");
 
 GradientSummation readGradientSummation(const Parameters& parameters, std::size_t level)
 {

@@ -3,7 +3,6 @@
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -38,8 +38,7 @@ void refuseVectorsOfFsl(const std::string& path, const NiftiIntent& intent)
     failToRead(
         path,
         "this is a field of FSL (intent " + std::to_string(intent.code)
-            + "), which depends on the "
-              "moving image",
+            + "), which depends on the moving image",
         "tessera-transform --tp-format fsl --moving IMAGE beside -tp, also with --write to make another "
         "file of it");
 }

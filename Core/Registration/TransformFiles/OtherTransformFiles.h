@@ -4,7 +4,6 @@
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 

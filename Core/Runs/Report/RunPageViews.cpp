@@ -82,8 +82,7 @@ constexpr View views[] = {
      &SlicePicture::warped},
     {"det", "Volume change",
      "Determinant of the spatial Jacobian: above 1 the moving image was made smaller, below 1 larger. Folds "
-     "(0 or "
-     "less) are yellow.",
+     "(0 or less) are yellow.",
      &SlicePicture::determinants,
      [](const RunPictures&) {
        return legend(determinantColours, {"&#188;", "&#189;", "1", "2", "4"}, "fold");
@@ -257,8 +256,7 @@ std::string captionHtml(const RunPictures& pictures)
                   "Outlines of masks are left out where they are too long for the page. "},
         {some(pictures, &SlicePicture::landmarks),
          "Landmarks: a ring where the point of the fixed image is, in the nearest of these slices of each "
-         "plane; "
-         "that of the moving image is red before and green after the registration. "},
+         "plane; that of the moving image is red before and green after the registration. "},
         {isVolume, "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. "},
         {true, "A click on a slice fills the screen, and again goes back"},
         {isVolume, "; the wheel goes through the slices of a plane"},

@@ -5,7 +5,6 @@
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
-#include <memory>
 #include <optional>
 #include <string>
 

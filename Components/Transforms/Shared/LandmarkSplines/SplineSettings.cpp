@@ -24,13 +24,11 @@ const Parameter<double> splinePoissonRatio =
 const Parameter<double> splineRelaxationFactor =
     realParameter("SplineRelaxationFactor", 0, Arity::single, "",
                   "elastix's relaxation: 0 or less interpolates the landmarks; for the kernels r and "
-                  "ElasticBodyReciprocal in 3D it "
-                  "amplifies their errors (decision 0007)");
+                  "ElasticBodyReciprocal in 3D it amplifies their errors (decision 0007)");
 const Parameter<std::string> splineSmoothing = textParameter(
     "SplineSmoothing", "", Arity::single,
-    "0 or more, or \"auto\": how much roughness of the spline counts against squared distances of "
-    "landmarks, in the unit of the kernel (mm for r); \"auto\" chooses by generalised "
-    "cross-validation");
+    "0 or more, or \"auto\": how much roughness of the spline counts against squared distances of landmarks, "
+    "in the unit of the kernel (mm for r); \"auto\" chooses by generalised cross-validation");
 const Parameter<double> fixedImageLandmarks =
     realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
                   "fixed landmarks, point by point");
