@@ -16,7 +16,7 @@ struct SeriesOptions {
   std::string file, outFolder;                   // outFolder: with a slash at its end
   std::string reference = "mean", order = "fsl"; // mean, first, fixed or a number; of motion.tsv: fsl or spm
   bool writesTransforms = false;
-  std::string pageName;        // empty: no page
+  std::string pageName = {};   // empty: no page
   bool lastAxisIsTime = false; // the image has three dimensions
 };
 
