@@ -32,7 +32,8 @@ const ImageGeometry<3> reference = centredGeometry<3>({65, 65, 37}, {3, 3, 3.6})
 
 TEST(VolumeMotion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
 {
-  const auto motion = motionOf<3>(euler({0, 0, 0, 2, -1, 0.5}, "5 5 5"), reference);
+  const TransformChain<3> chain = euler({0, 0, 0, 2, -1, 0.5}, "5 5 5");
+  const auto motion = motionOf<3>(&chain, reference);
   ASSERT_TRUE(motion);
   EXPECT_NEAR(motion->shiftMm[0], -2, 1e-9);
   EXPECT_NEAR(motion->shiftMm[1], 1, 1e-9);
@@ -43,12 +44,18 @@ TEST(VolumeMotion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
 
 TEST(VolumeMotion, ATurnAboutAnotherCentreShiftsTheCentreOfTheReference)
 {
-  const auto motion = motionOf<3>(euler({0, 0, 0.1, 0, 0, 0}, "10 0 0"), reference);
+  const TransformChain<3> chain = euler({0, 0, 0.1, 0, 0, 0}, "10 0 0");
+  const auto motion = motionOf<3>(&chain, reference);
   ASSERT_TRUE(motion);
   EXPECT_NEAR(motion->turnsRad[2], 0.1, 1e-6);
   // (0, 0, 0) - (10, 0, 0) turned by 0.1, in LPS: (-9.95, -0.998, 0) + (10, 0, 0)
   EXPECT_NEAR(motion->shiftMm[0], -(10 - 10 * std::cos(0.1)), 1e-6);
   EXPECT_NEAR(motion->shiftMm[1], 10 * std::sin(0.1), 1e-6);
+}
+
+TEST(VolumeMotion, WithoutAChainThereIsNone)
+{
+  EXPECT_FALSE(motionOf<3>(nullptr, reference));
 }
 
 TEST(VolumeMotion, DisplacementsAreThoseOfThePapers)
