@@ -6,6 +6,7 @@
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Chain/EachTimeTransform.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
@@ -189,7 +190,13 @@ public:
   {
     if (isOfOtherProgram(path))
       return readOtherTransforms<D>(path, registry_, warn_);
-    return fromFile(Parameters(readMap(path, allowedForStart, warn_), "", D, 1, warn_));
+    const Parameters file(readMap(path, allowedForStart, warn_), "", D, 1, warn_);
+    if constexpr (D == 4)
+      if (file.get(fixedDimension) == 3) // of every time
+        return std::make_shared<TransformChain<4>>(TransformChain<4>{
+            .transform =
+                std::make_shared<EachTimeTransform>(ChainReader<3>(host_, registry_, warn_).read(path))});
+    return fromFile(file);
   }
 
   Chain fromFile(const Parameters& file)
