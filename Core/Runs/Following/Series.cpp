@@ -88,8 +88,9 @@ public:
             while (std::optional<Chain> chain = nextChain())
               runChain(request, *chain, take);
           } catch (...) {
-            const std::lock_guard lock(ofTurn_);
+            const std::scoped_lock lock(ofReading_, ofTurn_);
             failure_ = std::current_exception();
+            next_ = chains_; // nobody would take what the other lanes find
             turned_.notify_all();
           }
         });
