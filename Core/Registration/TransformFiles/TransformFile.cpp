@@ -190,12 +190,13 @@ public:
   {
     if (isOfOtherProgram(path))
       return readOtherTransforms<D>(path, registry_, warn_);
-    const Parameters file(readMap(path, allowedForStart, warn_), "", D, 1, warn_);
+    const TransformMap map = readMap(path, allowedForStart, warn_);
+    const Parameters file(map, "", D, 1, warn_);
     if constexpr (D == 4)
       if (file.get(fixedDimension) == 3) // of every time
-        return std::make_shared<TransformChain<4>>(TransformChain<4>{
-            .transform =
-                std::make_shared<EachTimeTransform>(ChainReader<3>(host_, registry_, warn_).read(path))});
+        return std::make_shared<TransformChain<4>>(
+            TransformChain<4>{.transform = std::make_shared<EachTimeTransform>(
+                                  ChainReader<3>(host_, registry_, warn_).fromFile({map, "", 3, 1, warn_}))});
     return fromFile(file);
   }
 
