@@ -22,6 +22,13 @@
 
 namespace tessera::testing {
 
+/// A link without a transform so far, after the chain `initial`.
+template <int D>
+std::shared_ptr<TransformChain<D>> linkAfter(const ChainPointer<D>& initial, Combination combination)
+{
+  return std::make_shared<TransformChain<D>>(TransformChain<D>{initial, combination, {}});
+}
+
 /// Two drawings of the same blobs, the moving one displaced and on another grid, with what a level's term
 /// needs.
 template <int D>
@@ -77,10 +84,7 @@ struct TermScene {
   /// The transform in use becomes T0.
   void useAsInitial(Combination combination)
   {
-    auto next = std::make_shared<TransformChain<D>>();
-    next->initial = chain;
-    next->combination = combination;
-    chain = next;
+    chain = linkAfter<D>(chain, combination);
     level.chain = chain.get();
   }
 

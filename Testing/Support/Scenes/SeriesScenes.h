@@ -89,13 +89,10 @@ struct SeriesSceneOf {
     chain->transform = transform;
   }
 
-  /// What is in use becomes the transform before the next one.
+  /// The transform in use becomes T0.
   void useAsInitial(Combination combination)
   {
-    auto next = std::make_shared<TransformChain<D>>();
-    next->initial = chain;
-    next->combination = combination;
-    chain = next;
+    chain = linkAfter<D>(chain, combination);
     level.chain = chain.get();
   }
 
