@@ -40,7 +40,7 @@ public:
   /// until the next prepareForLevel. Null, before any prepareForLevel too, if the interpolator has no CUDA
   /// form and runs on the CPU alone.
   virtual const InterpolatorOnCuda<D>* onCuda() const { return nullptr; }
-  /// The same for one that interpolates in the slices of a series.
+  /// Takes the place of onCuda() for an interpolator in the slices of a series, which has no other form.
   virtual const SlicedSeriesOnCuda<D>* slicedSeriesOnCuda() const { return nullptr; }
   /// Whether its coefficients are the image's voxels. Others may then copy the voxels to a device: after
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.

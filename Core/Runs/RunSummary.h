@@ -29,7 +29,7 @@ struct StageSummary {
   std::vector<std::string> files;           // that the listener has written
 };
 
-/// Of the volumes of a series that were registered.
+/// Tells how the volumes of a series were registered.
 struct SeriesFigures {
   std::size_t volumes = 0, failed = 0;
   double correlation = 0;                        // the mean of those that have a result

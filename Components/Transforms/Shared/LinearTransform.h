@@ -105,7 +105,7 @@ protected:
 
   /// Rows of the parameter table that all linear transforms but TranslationTransform have.
   static std::vector<ParameterInfo> centeredParameters(StartRules);
-  /// Those of the translation; the others are 0.
+  /// Returns derivatives by the parameters of the translation; those by other parameters are 0.
   Derivatives derivativesOfTranslation() const;
 
   /// "Euler3DTransform_double_3_3"

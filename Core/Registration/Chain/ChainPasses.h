@@ -63,7 +63,7 @@ public:
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
-/// The same for kernels that resample images.
+/// Empty if kernels that resample images can evaluate the chain; otherwise the reason.
 template <int D>
 std::string whyNotResampledOnCuda(const TransformChain<D>&);
 

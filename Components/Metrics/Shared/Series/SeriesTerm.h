@@ -69,7 +69,8 @@ protected:
   template <class Sums, class Visit>
   std::vector<Sums> visitPlaces(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient, Visit&&);
-  /// The same on a CUDA device, where visit(places) enqueues kernels. Returns how many samples were asked.
+  /// Does on a CUDA device what visitPlaces() does on the CPU: visit(places) enqueues kernels. Returns how
+  /// many samples were asked.
   template <class Visit>
   std::size_t visitPlacesOnCuda(Context& context, const SampleSet<D>& samples,
                                 std::span<const double> parameters, std::span<double> gradient, Visit&& visit)

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-// What pull-backs to the coefficients of B-splines share.
+// Pull-backs to the coefficients of a B-spline of an image and of a stack of B-splines use this code.
 namespace tessera {
 
 template <int D>
