@@ -41,7 +41,8 @@ SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>
 template <class V>
 bool SpGemmPlanOnCuda<V>::shouldList() const
 {
-  constexpr std::uint64_t most = 64 << 20; // products; reading longer lists takes longer than multiplying
+  // Products. Reading longer lists takes longer than multiplying by rows, or than multiplying by tiles.
+  constexpr std::uint64_t mostBesideRows = 64 << 20, mostBesideTiles = 16 << 20;
   int multiprocessors = 0;
   checkCuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, context_.device.ordinal),
             "the number of multiprocessors");
@@ -53,8 +54,8 @@ bool SpGemmPlanOnCuda<V>::shouldList() const
   const bool fits = options_.maxMemoryBytes > 0
                         ? report_.bytesTaken + bytes <= options_.maxMemoryBytes
                         : bytes <= little || bytes <= context_.stream->freeBytes() / 2;
-  return report_.products > 0 && report_.products <= most && a_.entries < ~0u && b_.entries < ~0u
-         && options_.algorithm == SpGemmAlgorithm::automatic && fewUseTiles && fits;
+  return report_.products > 0 && report_.products <= (fewUseTiles ? mostBesideRows : mostBesideTiles)
+         && a_.entries < ~0u && b_.entries < ~0u && options_.algorithm == SpGemmAlgorithm::automatic && fits;
 }
 
 template <class V>

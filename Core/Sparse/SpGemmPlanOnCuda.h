@@ -15,8 +15,8 @@ template <class V>
 class SpGemmPlanOnCuda {
 public:
   /// Lists of the products of each entry are several times as fast as rows, and take 8 bytes for each
-  /// product. They are made where that is little, and few groups of rows use tiles. Sums then round in
-  /// another order than those of SpGemmOnCuda::multiply.
+  /// product. They are made where that is little: for more products if few groups of rows use tiles. Sums
+  /// then round in another order than those of SpGemmOnCuda::multiply.
   enum class Lists { none, whereTheyFit };
 
   /// The patterns of A and B must outlive the plan. Streams and pinned memory, which take longer to make than

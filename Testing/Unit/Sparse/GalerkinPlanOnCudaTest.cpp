@@ -16,7 +16,8 @@ namespace {
 
 using namespace testing;
 
-/// Blocks of `side` x `side` along the diagonal, so dense that tiles are taken.
+/// Blocks of `side` x `side` along the diagonal, so dense that tiles are taken where the products are too
+/// many for lists.
 CsrMatrix<double> blocks(std::uint32_t rows, std::uint32_t side, std::uint32_t columns, std::uint64_t seed)
 {
   Dice dice(seed);
@@ -69,7 +70,7 @@ TEST_F(GalerkinPlanOnCudaTest, ListsOfProductsAreRightAndRepeatToTheBit)
 
 TEST_F(GalerkinPlanOnCudaTest, TilesOfTheFactorsThatStayAreFilledOnce)
 {
-  const CsrMatrix<double> a = blocks(4096, 64, 4096, 3), p = blocks(4096, 32, 2048, 4),
+  const CsrMatrix<double> a = blocks(8192, 64, 8192, 3), p = blocks(8192, 64, 4096, 4),
                           r = transposed(Context{}, p);
   GalerkinPlan<double> onCpu(Context{}, a, p), onCuda(cuda, a, p);
   expectSame(onCuda.first(), onCpu.first());
@@ -80,12 +81,12 @@ TEST_F(GalerkinPlanOnCudaTest, TilesOfTheFactorsThatStayAreFilledOnce)
   const CsrOnCuda<double> ofR = broughtToCuda(cuda, r, "R"), ofA = broughtToCuda(cuda, a, "A"),
                           ofP = broughtToCuda(cuda, p, "P");
   GalerkinPlanOnCuda<double> plan(cuda, ofR, ofA, ofP, false);
-  EXPECT_PRED2(contains, plan.methods(), "512 of 512 groups of 8 rows by tiles");
+  EXPECT_PRED2(contains, plan.methods(), "1024 of 1024 groups of 8 rows by tiles");
 }
 
 TEST_F(GalerkinPlanOnCudaTest, NumbersThatAreNotFiniteStayWhereTheyBelong)
 {
-  const CsrMatrix<double> a = blocks(4096, 64, 4096, 7), p = blocks(4096, 32, 2048, 8);
+  const CsrMatrix<double> a = blocks(8192, 64, 8192, 7), p = blocks(8192, 64, 4096, 8);
   const auto check = [&](const CsrMatrix<double>& firstA, const CsrMatrix<double>& thenA,
                          const CsrMatrix<double>& ofP) {
     GalerkinPlan<double> onCpu(Context{}, firstA, ofP), onCuda(cuda, firstA, ofP);
