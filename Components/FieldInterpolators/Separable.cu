@@ -3,6 +3,7 @@
 #include "Components/FieldInterpolators/Shared/SeparableMarch.cuh"
 #include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Cuda/LaunchShape.cuh"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 namespace {
@@ -127,12 +128,8 @@ void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field
                                   const FieldTarget& target)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
-    if (field.order == 1)
-      launch<D, 1>(context, supported, points, target);
-    else if (field.order == 2)
-      launch<D, 2>(context, supported, points, target);
-    else
-      launch<D, 3>(context, supported, points, target);
+    withConstant<1, 3>(field.order,
+                       [&]<int Order>() { launch<D, Order>(context, supported, points, target); });
   });
 }
 

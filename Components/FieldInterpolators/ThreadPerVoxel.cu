@@ -1,5 +1,6 @@
 #include "Components/FieldInterpolators/Shared/FieldKernels.cuh"
 #include "Components/FieldInterpolators/ThreadPerVoxel.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 namespace {
@@ -83,12 +84,7 @@ template <int D>
 void ThreadPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field,
                                       const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
-  if (field.order == 1)
-    launch<1>(context, field, coefficients, target);
-  else if (field.order == 2)
-    launch<2>(context, field, coefficients, target);
-  else
-    launch<3>(context, field, coefficients, target);
+  withConstant<1, 3>(field.order, [&]<int Order>() { launch<Order>(context, field, coefficients, target); });
 }
 
 template void ThreadPerVoxel<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,

@@ -1,5 +1,6 @@
 #include "Components/FieldInterpolators/Shared/TileKernels.cuh"
 #include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 namespace {
@@ -203,12 +204,7 @@ void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<
                                            const FieldCoefficients& coefficients,
                                            const FieldTarget& target) const
 {
-  if (field.order == 1)
-    launch<1>(context, field, coefficients, target);
-  else if (field.order == 2)
-    launch<2>(context, field, coefficients, target);
-  else
-    launch<3>(context, field, coefficients, target);
+  withConstant<1, 3>(field.order, [&]<int Order>() { launch<Order>(context, field, coefficients, target); });
 }
 
 template void ThreadPerVoxelTiled<2>::displacements(Context&, const AlignedField<2>&,

@@ -90,7 +90,7 @@ Source::Source(std::string name, Voxels array, const GridNumbers& grid)
   if (array.ndim() < 2 || array.ndim() > 4)
     throw Error(ExitCode::usage, name_ + ": an array of " + std::to_string(array.ndim())
                                      + " axes. Allowed: two to four, the last one x.");
-  inDimension(array.ndim(), [&]<int D>() {
+  withConstant<2, 4>(array.ndim(), [&]<int D>() {
     strided_ = Strided<D>{stridedOf<D>(array, name_), geometryFrom<D>(grid, name_)};
   });
 }
@@ -166,7 +166,7 @@ ImageGeometry<D> geometryFrom(const GridNumbers& numbers, const std::string& nam
 
 GivenGrid givenGrid(const GridNumbers& numbers, const std::string& name)
 {
-  return inDimension(std::get<0>(numbers).size(), [&]<int D>() {
+  return withConstant<2, 4>(std::get<0>(numbers).size(), [&]<int D>() {
     return GivenGrid{name, geometryFrom<D>(numbers, name)};
   });
 }
@@ -217,7 +217,7 @@ GivenPoints givenPoints(const std::string& name, const PointArray& array)
   if (array.shape(1) < 2 || array.shape(1) > 4)
     throw Error(ExitCode::usage, name + ": an array of " + std::to_string(array.shape(1))
                                      + " columns. Allowed: x and y, or x, y and z, in mm, or x, y, z and t.");
-  return inDimension(array.shape(1), [&]<int D>() { return pointsFrom<D>(name, array); });
+  return withConstant<2, 4>(array.shape(1), [&]<int D>() { return pointsFrom<D>(name, array); });
 }
 
 nb::str textOf(const std::string& text)

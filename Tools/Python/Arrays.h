@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Runs/Resampling/ResultSink.h"
 #include "Core/Runs/RunRequest.h"
 
@@ -15,15 +16,6 @@
 namespace tessera::python {
 
 namespace nb = nanobind;
-
-/// Calls function.operator()<D>() for an image, a transform or a point of 2, 3 or 4 axes.
-template <class Function>
-decltype(auto) inDimension(std::size_t dimension, Function&& function)
-{
-  return dimension == 2   ? function.template operator()<2>()
-         : dimension == 3 ? function.template operator()<3>()
-                          : function.template operator()<4>();
-}
 
 /// Size, spacing and origin in mm, and the rows of the direction one after the other: x, y, z.
 using GridNumbers =

@@ -275,20 +275,20 @@ void bindChain(nb::module_& module)
       .def("__eq__", &Chain::operator==, nb::is_operator(),
            nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", &Chain::hash);
-  module.def("chain_of_itk",
-             [](std::size_t dimension, const std::vector<ItkNumbers>& numbers, const Entries& settings) {
-               return inDimension(dimension, [&]<int D>() { return chainOfItk<D>(numbers, settings); });
-             });
+  module.def("chain_of_itk", [](std::size_t dimension, const std::vector<ItkNumbers>& numbers,
+                                const Entries& settings) {
+    return withConstant<2, 4>(dimension, [&]<int D>() { return chainOfItk<D>(numbers, settings); });
+  });
   module.def("read_transform", [](const std::string& path, int leastLevel) {
     return new Work(nb::none(), leastLevel, [path](Work& work) -> Work::Make {
       const std::size_t dimension = readTransformDimension(path, 3);
-      return inDimension(dimension, [&]<int D>() { return read<D>(work, path); });
+      return withConstant<2, 4>(dimension, [&]<int D>() { return read<D>(work, path); });
     });
   });
   module.def("chain_of_texts",
              [](std::size_t dimension, const std::vector<std::string>& texts, int leastLevel) {
                return new Work(nb::none(), leastLevel, [=](Work& work) {
-                 return inDimension(dimension, [&]<int D>() { return fromTexts<D>(work, texts); });
+                 return withConstant<2, 4>(dimension, [&]<int D>() { return fromTexts<D>(work, texts); });
                });
              });
   module.def("entries_of_text", [](const std::string& text, const std::string& name) {

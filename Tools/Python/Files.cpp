@@ -62,8 +62,8 @@ Work* readFile(const std::string& path, int threads, int leastLevel)
     if (header.dimension < 2 || header.dimension > 4)
       throw Error(ExitCode::unreadableInput, path + ": an image of " + std::to_string(header.dimension)
                                                  + " dimensions. Allowed: 2 to 4.");
-    return inDimension(header.dimension,
-                       [&]<int D>() { return read<D>(work, path, *source, header, threads); });
+    return withConstant<2, 4>(header.dimension,
+                              [&]<int D>() { return read<D>(work, path, *source, header, threads); });
   });
 }
 
@@ -87,7 +87,7 @@ Work* writeFile(const std::string& path, const nb::object& object, const GridNum
   const auto* const voxels = new Source::Voxels(array);
   const nb::capsule owner(voxels, [](void* p) noexcept { delete static_cast<Source::Voxels*>(p); });
   return new Work(nb::make_tuple(object, owner), leastLevel, [=](Work&) -> Work::Make {
-    inDimension(voxels->ndim(), [&]<int D>() { write<D>(path, *voxels, grid, compress, threads); });
+    withConstant<2, 4>(voxels->ndim(), [&]<int D>() { write<D>(path, *voxels, grid, compress, threads); });
     return [] { return nb::none(); };
   });
 }

@@ -79,7 +79,7 @@ Work* workOn(const nb::object& asked, int leastLevel, In in)
   return new Work(asked, leastLevel, [=](Work& work) -> Work::Make {
     RunRequest request = requestOf(*copy, work.log);
     InputHeaders headers = readHeaders(request, work.log);
-    return inDimension(headers.dimension(), [&]<int D>() {
+    return withConstant<2, 4>(headers.dimension(), [&]<int D>() {
       return in.template operator()<D>(work, std::move(request), std::move(headers));
     });
   });

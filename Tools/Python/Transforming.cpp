@@ -120,8 +120,8 @@ Work* transform(const nb::object& object, int leastLevel)
 {
   const auto asked = std::make_shared<TransformAsked>(nb::cast<const TransformAsked&>(object));
   return new Work(object, leastLevel, [asked](Work& work) -> Work::Make {
-    return inDimension(asked->chains.front().dimension(),
-                       [&]<int D>() { return transformed<D>(work, *asked); });
+    return withConstant<2, 4>(asked->chains.front().dimension(),
+                              [&]<int D>() { return transformed<D>(work, *asked); });
   });
 }
 

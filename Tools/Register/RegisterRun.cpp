@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Image/Slices/VolumeReader.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/Following/Series.h"
@@ -169,15 +170,6 @@ RunPlan planOfSeries(const Registry& registry, RunRequest request, Log& log)
   return plan;
 }
 
-/// Calls function<D>() for the dimension of the images.
-template <class Function>
-auto inDimension(int dimension, Function&& function)
-{
-  return dimension == 2   ? function.template operator()<2>()
-         : dimension == 3 ? function.template operator()<3>()
-                          : function.template operator()<4>();
-}
-
 }
 
 RunPlan planOf(const Registry& registry, const RunRequest& request, Log& log)
@@ -186,8 +178,8 @@ RunPlan planOf(const Registry& registry, const RunRequest& request, Log& log)
     return planOfSeries(registry, request, log);
   const StoredMachine machine;
   const InputHeaders headers = readHeaders(request, log);
-  return inDimension(headers.dimension(),
-                     [&]<int D>() { return Run<D>(registry, request, headers, log, machine).plan(); });
+  return withConstant<2, 4>(headers.dimension(),
+                            [&]<int D>() { return Run<D>(registry, request, headers, log, machine).plan(); });
 }
 
 void checkRegistration(const Registry& registry, const RunRequest& request, bool measuresTime, Log& log)
@@ -198,7 +190,7 @@ void checkRegistration(const Registry& registry, const RunRequest& request, bool
   if (measuresTime) {
     const StoredMachine machine;
     const InputHeaders headers = readHeaders(request, log);
-    log.info(inDimension(headers.dimension(), [&]<int D>() {
+    log.info(withConstant<2, 4>(headers.dimension(), [&]<int D>() {
       return measuredTimeText<D>(registry, request, headers, plan, machine);
     }));
   }
@@ -242,8 +234,8 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
     } else {
       checkWarpedImages(options.request);
       recorder.headers = readHeaders(options.request, files, log);
-      inDimension(recorder.headers.dimension(),
-                  [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
+      withConstant<2, 4>(recorder.headers.dimension(),
+                         [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
     }
     // Large inputs take longer than their registration. A signal does not wait for them.
     while (!recorder.hasDigests())

@@ -1,5 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
@@ -65,10 +66,9 @@ int runTransform(const Registry& registry, TransformOptions options, const std::
   return record.recorded(log, [&] {
     if (options.bidsName)
       inputs.checkStay("--write", filesOfResult(options.bidsName->sidecar));
-    const std::size_t dimension = dimensionOf(request);
-    const ExitCode code = dimension == 2   ? execute<2>(registry, options, record, log)
-                          : dimension == 3 ? execute<3>(registry, options, record, log)
-                                           : execute<4>(registry, options, record, log);
+    const ExitCode code = withConstant<2, 4>(static_cast<int>(dimensionOf(request)), [&]<int D>() {
+      return execute<D>(registry, options, record, log);
+    });
     log.setShowsTables(!isForPerson);
     log.info("");
     log.info("transformix has finished at " + currentTime() + ".");

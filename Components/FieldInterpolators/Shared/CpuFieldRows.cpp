@@ -1,5 +1,7 @@
 #include "Components/FieldInterpolators/Shared/CpuFieldRows.h"
 
+#include "Core/Compute/Math/WithConstant.h"
+
 namespace tessera {
 namespace {
 
@@ -48,12 +50,7 @@ AxisTable::AxisTable(const FieldAxis& axis, int order, bool withDerivatives)
   if (withDerivatives)
     derivatives.resize(weights.size());
   starts.reserve(axis.voxels);
-  if (order == 1)
-    fillWeights<1>(*this, axis, withDerivatives);
-  else if (order == 2)
-    fillWeights<2>(*this, axis, withDerivatives);
-  else
-    fillWeights<3>(*this, axis, withDerivatives);
+  withConstant<1, 3>(order, [&]<int Order>() { fillWeights<Order>(*this, axis, withDerivatives); });
 }
 
 AxisTable AxisTable::single()

@@ -1,5 +1,6 @@
 #include "Components/FieldInterpolators/Shared/SeparableMarch.cuh"
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
+#include "Core/Compute/Math/WithConstant.h"
 
 namespace tessera {
 namespace {
@@ -154,12 +155,9 @@ void launchByOrder(Context& context, const AlignedField<D>& field, const float* 
                    const FieldTarget& target, int components)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
-    if (field.order == 1)
-      launch<D, 1, Result<D>>(context, supported, points, target, components);
-    else if (field.order == 2)
-      launch<D, 2, Result<D>>(context, supported, points, target, components);
-    else
-      launch<D, 3, Result<D>>(context, supported, points, target, components);
+    withConstant<1, 3>(field.order, [&]<int Order>() {
+      launch<D, Order, Result<D>>(context, supported, points, target, components);
+    });
   });
 }
 

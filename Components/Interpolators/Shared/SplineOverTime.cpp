@@ -3,6 +3,7 @@
 #include "Components/Interpolators/Shared/LinearBatch.h"
 #include "Components/Interpolators/Shared/SplineSupport.h"
 #include "Core/Compute/Math/SplinePolynomials.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Registration/Samples/TimeSlices.h"
 
 namespace tessera {
@@ -109,18 +110,8 @@ void evaluateOverTime(const SplineImage<4, Coefficient>& image, int order, const
       indices[d][i] = image.pointToIndex.along(d, points.at(i));
   }
   const ListSamples<4> list{pointersTo<4>(std::as_const(indices)), points.count};
-  const auto run = [&]<int Order>() { sumOverTime<Order>(image, list, gradients, inside, s); };
-  if constexpr (std::is_same_v<Coefficient, float>)
-    if (order == 1)
-      run.template operator()<1>();
-  if (order == 2)
-    run.template operator()<2>();
-  if (order == 3)
-    run.template operator()<3>();
-  if (order == 4)
-    run.template operator()<4>();
-  if (order == 5)
-    run.template operator()<5>();
+  constexpr int least = std::is_same_v<Coefficient, float> ? 1 : 2;
+  withConstant<least, 5>(order, [&]<int Order>() { sumOverTime<Order>(image, list, gradients, inside, s); });
   for (std::size_t i = 0; i < points.count; ++i) {
     values[i] = inside[i] ? static_cast<float>(s.sums[0][i]) : 0;
     for (int d = 0; d < 4 && gradients; ++d) {

@@ -1,6 +1,7 @@
 #include "Components/Transforms/Shared/BSplineJacobianTerms.h"
 
 #include "Components/Transforms/Shared/BSplineSupport.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
@@ -340,10 +341,8 @@ JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>&
 {
   if (samples.count == 0)
     return {};
-  if (grid.order == 1)
-    return termsOf<D, 1>(context, grid, samples, scales);
-  return grid.order == 2 ? termsOf<D, 2>(context, grid, samples, scales)
-                         : termsOf<D, 3>(context, grid, samples, scales);
+  return withConstant<1, 3>(grid.order,
+                            [&]<int Order>() { return termsOf<D, Order>(context, grid, samples, scales); });
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(bsplineJacobianTerms<D>);

@@ -4,17 +4,15 @@
 
 namespace tessera {
 
-/// Calls function.operator()<n>() for n from Least to Most, which kernels and loops need as a constant. A
-/// larger n counts as Most.
+/// Calls function.operator()<n>() for n from Least to Most, which kernels and loops need as a constant, or
+/// which is the dimension of an image, and returns what it returns. A larger n counts as Most.
 template <int Least, int Most, class Function>
-TESSERA_ALWAYS_INLINE void withConstant(int n, const Function& function)
+TESSERA_ALWAYS_INLINE decltype(auto) withConstant(int n, const Function& function)
 {
   if constexpr (Least == Most)
-    function.template operator()<Least>();
-  else if (n == Least)
-    function.template operator()<Least>();
+    return function.template operator()<Least>();
   else
-    withConstant<Least + 1, Most>(n, function);
+    return n == Least ? function.template operator()<Least>() : withConstant<Least + 1, Most>(n, function);
 }
 
 }

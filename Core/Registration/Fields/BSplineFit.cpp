@@ -1,6 +1,7 @@
 #include "Core/Registration/Fields/BSplineFit.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Fields/BSplineLattice.h"
 
@@ -88,12 +89,7 @@ struct Axis {
         throw Error(ExitCode::usage, "fitting a B-spline: a voxel lies outside of the grid's support. "
                                      "Allowed: grids that cover the lattice.");
       double* w = weights.data() + v * taps;
-      if (order == 1)
-        axisWeights<1>(support, w);
-      else if (order == 2)
-        axisWeights<2>(support, w);
-      else
-        axisWeights<3>(support, w);
+      withConstant<1, 3>(order, [&]<int Order>() { axisWeights<Order>(support, w); });
       starts[v] = static_cast<std::size_t>(support.start);
       for (std::size_t i = 0; i < taps; ++i)
         for (std::size_t j = 0; j <= i; ++j)

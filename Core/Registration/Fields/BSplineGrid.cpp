@@ -4,6 +4,7 @@
 #include "Core/Compute/Math/BSplineKernel.h"
 #include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Math/GridIndex.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
@@ -186,10 +187,8 @@ std::vector<double> sampleAlong(const Context& context, const AxisSampling& axis
 std::vector<double> sampleAlong(const Context& context, int order, const AxisSampling& axis,
                                 const std::vector<double>& values, std::size_t inner)
 {
-  if (order == 1)
-    return sampleAlong<1>(context, axis, values, inner);
-  return order == 2 ? sampleAlong<2>(context, axis, values, inner)
-                    : sampleAlong<3>(context, axis, values, inner);
+  return withConstant<1, 3>(order,
+                            [&]<int Order>() { return sampleAlong<Order>(context, axis, values, inner); });
 }
 
 // The decomposition mirrors at the ends. A cyclic axis is therefore extended by so many control points of its

@@ -1,6 +1,7 @@
 #include "Core/Registration/Fields/FieldAdjoint.h"
 
 #include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 
@@ -30,14 +31,7 @@ struct AxisWeights {
     for (int v = 0; v < axis.voxels; ++v) {
       const AxisSupport support = supportOf(axis, v, order);
       double w[maxTaps] = {};
-      if (order == 3)
-        axisWeights<3, double>(support, w);
-      else if (order == 2)
-        axisWeights<2, double>(support, w);
-      else if (order == 1)
-        axisWeights<1, double>(support, w);
-      else
-        axisWeights<0, double>(support, w);
+      withConstant<0, 3>(order, [&]<int Order>() { axisWeights<Order, double>(support, w); });
       starts.push_back(support.start);
       weights.push_back(Doubles{w[0], w[1], w[2], w[3]});
     }

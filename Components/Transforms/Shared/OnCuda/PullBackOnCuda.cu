@@ -2,6 +2,7 @@
 #include "Components/Transforms/Shared/OnCuda/PullBack.cuh"
 #include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
 #include <algorithm>
@@ -156,9 +157,7 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   findLargest<D>(stream, samples.count, from, largest);
   const int threads = blockThreadsOfScatter(context, samples.count);
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32));
-  const auto kernel = transform.order == 3   ? scatter<D, 3>
-                      : transform.order == 2 ? scatter<D, 2>
-                                             : scatter<D, 1>;
+  const auto kernel = withConstant<1, 3>(transform.order, [&]<int Order>() { return scatter<D, Order>; });
   const CovectorBound bound{largest, samples.count};
   kernel<<<blocks, threads, 0, stream>>>(samples, chain, from, bound, sums);
   checkLaunch("pull-back of a B-spline");

@@ -3,6 +3,7 @@
 #include "Components/Transforms/Shared/OnCuda/MapSamples.cuh"
 #include "Components/Transforms/Shared/OnCuda/PullBack.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
+#include "Core/Compute/Math/WithConstant.h"
 
 #include <algorithm>
 
@@ -166,10 +167,8 @@ void pullBackBSplineStackOnCuda(Context& context, const SamplesOnCuda<D>& sample
   const FactoredCovectors<D> from{covectors, factors};
   findLargest<D>(stream, samples.count, from, largest);
   const int threads = blockThreadsOfScatter(context, samples.count);
-  const int order = last.slice.order;
-  const auto kernel = order == 3   ? scatterInSlices<D, 3>
-                      : order == 2 ? scatterInSlices<D, 2>
-                                   : scatterInSlices<D, 1>;
+  const auto kernel =
+      withConstant<1, 3>(last.slice.order, [&]<int Order>() { return scatterInSlices<D, Order>; });
   const CovectorBound bound{largest, samples.count};
   kernel<<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32)), threads, 0, stream>>>(
       samples, chain, from, bound, sums);
