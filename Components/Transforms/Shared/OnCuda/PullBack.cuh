@@ -3,11 +3,12 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 
 #include <algorithm>
 
-// Pull-backs to the coefficients of a B-spline of an image and of a stack of B-splines use this code.
+// Pull-backs of transforms of an image and of stacks of transforms use this code.
 namespace tessera {
 
 template <int D>
@@ -95,6 +96,40 @@ __device__ void scatterCovector(const TransformOnCuda<D>& transform, const Vec<D
     for (int c = 0; c < D; ++c)
       if (v[c] != 0 && c < transform.components())
         atomicAdd(sums + c * pointCount + at, static_cast<unsigned long long>(__double2ll_rn(weight * v[c])));
+  }
+}
+
+constexpr int momentThreads = 256;
+
+/// The moments of covectors of S components (CovectorMoments), one sum after the other. take(i, v, pointMm)
+/// gives the covector of sample i and the point at which it acts; false if sample i does not count. Each
+/// block writes one partial sum for its blockIdx.y, in an order that does not depend on the device, since
+/// threads take samples by their number alone.
+template <int S, int D, class Take>
+__device__ void writeMoments(std::size_t samples, const Vec<S>& centerMm, const Take& take, double* partials)
+{
+  constexpr int sums = S + S * S;
+  double sum[sums] = {};
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(momentThreads) + threadIdx.x; i < samples;
+       i += static_cast<std::size_t>(gridDim.x) * momentThreads) {
+    float v[D];
+    Vec<S> pointMm;
+    if (!take(i, v, pointMm))
+      continue;
+#pragma unroll
+    for (int row = 0; row < S; ++row) {
+      sum[row] += v[row];
+#pragma unroll
+      for (int column = 0; column < S; ++column)
+        sum[S + row * S + column] =
+            fma(static_cast<double>(v[row]), pointMm[column] - centerMm[column], sum[S + row * S + column]);
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < sums; ++s) {
+    const double total = blockSum<momentThreads>(sum[s]);
+    if (threadIdx.x == 0)
+      partials[(blockIdx.y * sums + s) * static_cast<std::size_t>(gridDim.x) + blockIdx.x] = total;
   }
 }
 

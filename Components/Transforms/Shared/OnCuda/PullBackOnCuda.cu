@@ -1,7 +1,6 @@
 #include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/PullBack.cuh"
 #include "Core/Compute/Cuda/LaunchShape.cuh"
-#include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Compute/Math/WithConstant.h"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
@@ -11,39 +10,21 @@
 namespace tessera {
 namespace {
 
-constexpr int momentThreads = 256;
-
-/// Each block writes one partial sum; threads take samples by their number alone. It reads 4 D bytes a
-/// sample, 4 of its factor if there are factors, and its point.
+/// It reads 4 D bytes a sample, 4 of its factor if there are factors, and its point.
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     moments(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
             const __grid_constant__ FactoredCovectors<D> covectors, double* partials)
 {
-  constexpr int sums = D + D * D;
-  const Vec<D> center = chain.links[chain.count - 1].centerMm;
-  double sum[sums] = {};
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(momentThreads) + threadIdx.x; i < samples.count;
-       i += static_cast<std::size_t>(gridDim.x) * momentThreads) {
-    float v[D];
-    if (!covectors.at(i, v))
-      continue;
-    const Vec<D> point = mapToLast<D>(chain, sampleAt(samples, i).pointMm);
-#pragma unroll
-    for (int row = 0; row < D; ++row) {
-      sum[row] += v[row];
-#pragma unroll
-      for (int column = 0; column < D; ++column)
-        sum[D + row * D + column] =
-            fma(static_cast<double>(v[row]), point[column] - center[column], sum[D + row * D + column]);
-    }
-  }
-#pragma unroll
-  for (int s = 0; s < sums; ++s) {
-    const double total = blockSum<momentThreads>(sum[s]);
-    if (threadIdx.x == 0)
-      partials[s * gridDim.x + blockIdx.x] = total;
-  }
+  writeMoments<D, D>(
+      samples.count, chain.links[chain.count - 1].centerMm,
+      [&](std::size_t i, float(&v)[D], Vec<D>& pointMm) {
+        if (!covectors.at(i, v))
+          return false;
+        pointMm = mapToLast<D>(chain, sampleAt(samples, i).pointMm);
+        return true;
+      },
+      partials);
 }
 
 template <int D>

@@ -2,15 +2,12 @@
 
 #include "Components/Transforms/Shared/OnCuda/MapSamples.cuh"
 #include "Components/Transforms/Shared/OnCuda/PullBack.cuh"
-#include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Compute/Math/WithConstant.h"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
-
-constexpr int momentThreads = 256;
 
 /// The place in its slice after the first `links` of a chain of stacks.
 template <int D>
@@ -69,40 +66,24 @@ __global__ void scatterInSlices(const __grid_constant__ SamplesOnCuda<D> samples
                                 sums + last.timeOf(pointMm) * last.each);
 }
 
-/// The moments of the covectors of one time, blockIdx.y. Each block writes one partial sum, in an order that
-/// does not depend on the device.
+/// The moments of the covectors of one time, blockIdx.y.
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     momentsOfTime(const __grid_constant__ SamplesOnCuda<D> samples,
                   const __grid_constant__ StackChainOnCuda<D> chain,
                   const __grid_constant__ FactoredCovectors<D> covectors, double* partials)
 {
-  constexpr int S = D - 1, sums = S + S * S;
   const StackOnCuda<D>& last = chain.links[chain.count - 1];
-  double sum[sums] = {};
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(momentThreads) + threadIdx.x; i < samples.count;
-       i += static_cast<std::size_t>(gridDim.x) * momentThreads) {
-    const Vec<D> pointMm = sampleAt(samples, i).pointMm;
-    float v[D];
-    if (last.timeOf(pointMm) != static_cast<int>(blockIdx.y) || !covectors.at(i, v))
-      continue;
-    const Vec<S> atMm = mapToLastInSlice<D>(chain, pointMm);
-#pragma unroll
-    for (int row = 0; row < S; ++row) {
-      sum[row] += v[row];
-#pragma unroll
-      for (int column = 0; column < S; ++column)
-        sum[S + row * S + column] =
-            fma(static_cast<double>(v[row]), atMm[column] - last.slice.centerMm[column],
-                sum[S + row * S + column]);
-    }
-  }
-#pragma unroll
-  for (int s = 0; s < sums; ++s) {
-    const double total = blockSum<momentThreads>(sum[s]);
-    if (threadIdx.x == 0)
-      partials[(blockIdx.y * sums + s) * static_cast<std::size_t>(gridDim.x) + blockIdx.x] = total;
-  }
+  writeMoments<D - 1, D>(
+      samples.count, last.slice.centerMm,
+      [&](std::size_t i, float(&v)[D], Vec<D - 1>& inSliceMm) {
+        const Vec<D> pointMm = sampleAt(samples, i).pointMm;
+        if (last.timeOf(pointMm) != static_cast<int>(blockIdx.y) || !covectors.at(i, v))
+          return false;
+        inSliceMm = mapToLastInSlice<D>(chain, pointMm);
+        return true;
+      },
+      partials);
 }
 
 /// A block for each time, and a thread for each of its parameters: LinearTransform::pullBackMoments.
