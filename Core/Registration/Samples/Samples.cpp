@@ -68,6 +68,19 @@ void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segme
   }
 }
 
+/// The points of the voxels [first, last) of a lattice.
+template <int D>
+void writeVoxels(const LatticeSamples<D>& lattice, std::size_t first, std::size_t last, PointsOut<D> out)
+{
+  VoxelLattice<D> all{{}, {}, lattice.first, {}, lattice.size};
+  all.step.fill(1);
+  forEachSegment<D>(all, first, last, [&](const RowSegment<D>& segment) {
+    writeSegment<D>(lattice.pointFromIndex, segment, out);
+    for (double*& axis : out)
+      axis += segment.count;
+  });
+}
+
 /// Moves those of the `count` points from `first` on that lie inside the mask to the front; returns how many.
 template <int D, class IsInside>
 std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t count, IsInside&& isInside)
@@ -152,14 +165,8 @@ template <int D>
 void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
                      std::size_t count, PointBatch<D>& points)
 {
-  VoxelLattice<D> all;
-  all.count = size;
-  all.step.fill(1);
-  points.count = 0;
-  forEachSegment<D>(all, first, first + count, [&](const RowSegment<D>& segment) {
-    writeSegment<D>(pointFromIndex, segment, pointersTo<D>(points.mm, points.count));
-    points.count += segment.count;
-  });
+  points.count = count;
+  writeVoxels<D>({{}, size, pointFromIndex}, first, first + count, points.out());
 }
 
 template <int D>
@@ -181,19 +188,7 @@ PointList<D> allSamples(const SampleSet<D>& set)
 template <int D>
 void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out)
 {
-  const std::size_t rows = productOf(std::span(lattice.size).template last<D - 1>());
-  PointsOut<D> rowOut = out;
-  for (std::size_t row = 0; row < rows; ++row) {
-    RowSegment<D> segment{lattice.first, 1, lattice.size[0]};
-    std::size_t rest = row;
-    for (int d = 1; d < D; ++d) {
-      segment.index[d] += rest % lattice.size[d];
-      rest /= lattice.size[d];
-    }
-    writeSegment<D>(lattice.pointFromIndex, segment, rowOut);
-    for (int d = 0; d < D; ++d)
-      rowOut[d] += segment.count;
-  }
+  writeVoxels<D>(lattice, 0, productOf(lattice.size), out);
 }
 
 template <int D>
@@ -202,9 +197,7 @@ ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
   if (const auto* list = std::get_if<ListSamples<D>>(&samples))
     return *list;
   const auto& lattice = std::get<LatticeSamples<D>>(samples);
-  storage.count = 1;
-  for (int d = 0; d < D; ++d)
-    storage.count *= lattice.size[d];
+  storage.count = productOf(lattice.size);
   for (auto& axis : storage.mm)
     if (axis.size() < storage.count)
       axis.resize(storage.count);
