@@ -195,8 +195,7 @@ TEST_F(TiffPixels, NumbersAreThoseOfTheFile)
 
 TEST_F(TiffPixels, StackOfLongIntegers)
 {
-  Layout layout;
-  layout.slices = 3;
+  const Layout layout{.slices = 3};
   const auto source = openImage(fileOf(layout), {});
   ASSERT_EQ(source->header().size, (std::vector<std::size_t>{width, height, 3}));
   std::vector<std::uint32_t> pixels(width * height * 3);
@@ -209,54 +208,28 @@ TEST_F(TiffPixels, MisreadByTheLibraryAreRefused)
 {
   const std::string kind = "pictures of this kind are not read from TIFF: ";
   for (const unsigned bits : {8, 16})
-    for (const unsigned samples : {2, 3, 5}) {
-      Layout channels;
-      channels.bits = bits;
-      channels.samples = samples;
-      expectRefused(channels, kind + std::to_string(bits)
-                                  + " bits a sample, Samples per Pixel (channels, or grey and opacity) "
-                                  + std::to_string(samples));
-    }
-  Layout turned;
-  turned.bits = 16;
-  turned.orientation = 6;
-  expectRefused(turned, kind + "16 bits a sample, Orientation 6, Photometric Interpretation 1");
-  Layout colours;
-  colours.bits = 16;
-  colours.samples = 3;
-  colours.tile = 16;
-  colours.photometric = 2;
-  expectRefused(colours, kind + "16 bits a sample, tiles, Photometric Interpretation 2");
-  Layout inverted;
-  inverted.bits = 16;
-  inverted.tile = 16;
-  inverted.photometric = 0;
-  expectRefused(inverted, kind + "16 bits a sample, tiles, Photometric Interpretation 0");
-  Layout tiled;
-  tiled.tile = 16;
-  expectRefused(tiled, kind + "32 bits a sample, tiles");
-  Layout unknown;
-  unknown.compression = 99;
-  expectRefused(unknown, kind + "32 bits a sample, Compression 99");
-  for (const unsigned format : {4, 5}) {
-    Layout undefined;
-    undefined.format = format;
-    expectRefused(undefined, kind + "32 bits a sample, SampleFormat " + std::to_string(format));
-  }
-  Layout half;
-  half.bits = 16;
-  half.format = 3;
-  expectRefused(half, kind + "16 bits of floats");
-  Layout longest;
-  longest.bits = 64;
-  expectRefused(longest, kind + "64 bits a sample");
+    for (const unsigned samples : {2, 3, 5})
+      expectRefused({.bits = bits, .samples = samples},
+                    kind + std::to_string(bits)
+                        + " bits a sample, Samples per Pixel (channels, or grey and opacity) "
+                        + std::to_string(samples));
+  expectRefused({.bits = 16, .orientation = 6},
+                kind + "16 bits a sample, Orientation 6, Photometric Interpretation 1");
+  expectRefused({.bits = 16, .samples = 3, .photometric = 2, .tile = 16},
+                kind + "16 bits a sample, tiles, Photometric Interpretation 2");
+  expectRefused({.bits = 16, .photometric = 0, .tile = 16},
+                kind + "16 bits a sample, tiles, Photometric Interpretation 0");
+  expectRefused({.tile = 16}, kind + "32 bits a sample, tiles");
+  expectRefused({.compression = 99}, kind + "32 bits a sample, Compression 99");
+  for (const unsigned format : {4, 5})
+    expectRefused({.format = format}, kind + "32 bits a sample, SampleFormat " + std::to_string(format));
+  expectRefused({.bits = 16, .format = 3}, kind + "16 bits of floats");
+  expectRefused({.bits = 64}, kind + "64 bits a sample");
 }
 
 TEST_F(TiffPixels, DamagedBlocksAreRefused)
 {
-  Layout layout;
-  layout.compression = 8;
-  std::string bytes = TiffBytes(layout).bytes();
+  std::string bytes = TiffBytes({.compression = 8}).bytes();
   bytes[40] = static_cast<char>(bytes[40] ^ 0x55); // in the first strip
   const std::string path = folder.write("damaged.tif", bytes);
   std::vector<std::string> notes;
