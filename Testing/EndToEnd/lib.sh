@@ -64,6 +64,12 @@ bytes() {
   head -c "$1" /dev/zero | tr '\0' "\\$2"
 }
 
+# copies COUNT 'BYTES': these bytes so often, in the words of printf.
+copies() {
+  # shellcheck disable=SC2046,SC2059
+  printf "$2%.0s" $(seq "$1")
+}
+
 # plain_mask FILE OCTAL ['Offset']: 40 x 40 voxels of one value, by default where the phantoms of that size lie.
 plain_mask() {
   bytes 1600 "$2" | meta_image "$1" '40 40' '1 1' "${3:--19.5 -19.5}" '1 0 0 1' MET_UCHAR
