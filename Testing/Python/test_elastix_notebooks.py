@@ -186,6 +186,16 @@ class Registrations(InAFolder):
         self.assertEqual(found.GetParameterMap(0)["Transform"], ("BSplineStackTransform",))
         variance = lambda images: np.asarray(images)[:, 6:-6, 6:-6].var(axis=0).mean()
         self.assertLess(variance(result), 0.5 * variance(series))
+        cubes = np.zeros((3, 10, 12, 14), np.float32)
+        for time, cube in enumerate(cubes):
+            cube[2:8, 3:9, 3 + time : 9 + time] = 1
+        parameters.SetParameter(0, "Transform", "TranslationStackTransform")
+        parameters.SetParameter(0, "AutomaticScalesEstimation", "true")
+        parameters.SetParameter(0, "ImageSampler", "Full")
+        parameters.SetParameter(0, "NumberOfResolutions", "1")
+        result, _ = registered(itk.image_from_array(cubes), itk.image_from_array(cubes), parameters)
+        self.assertEqual(np.asarray(result).shape, cubes.shape)
+        self.assertLess(np.asarray(result).var(axis=0).mean(), 0.5 * cubes.var(axis=0).mean())
 
     def test_voxel_types(self):
         """Example20"""

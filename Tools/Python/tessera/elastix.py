@@ -108,7 +108,10 @@ class ElastixRegistrationMethod(Filter):
             maps = [ParameterObject.GetDefaultParameterMap(name) for name in ("translation", "affine", "bspline")]
         stages = dict_to_parameter_object(maps).GetParameterMaps()
         for stage in stages if fixed else ():
-            stage["ResultImagePixelType"] = _dtype_of(fixed[0]).name
+            first = _in_memory(fixed[0])
+            stage["ResultImagePixelType"] = _dtype_of(first).name
+            if first.grid.dimension == 4:  # a series is meant, as in ITKElastix
+                stage.setdefault("FixedImageDimension", ("4",))
         initial = self._one(*self._initial)
         with self._logged("elastix.log"):
             found = register(
@@ -274,10 +277,14 @@ class TransformixFilter(Filter):
         return to_itk(array.reshape(*grid.shape, -1) if array.ndim > grid.dimension else array, grid)
 
 
+def _in_memory(image: Any) -> Any:
+    given = image_of(image, "image")
+    return read(given) if isinstance(given, str) else given
+
+
 def _dtype_of(image: Any) -> np.dtype[Any]:
     """The type of the voxels of a result that goes with an image; a file has to be read for that."""
-    given = image_of(image, "image")
-    dtype = (read(given) if isinstance(given, str) else given).array.dtype
+    dtype = _in_memory(image).array.dtype
     return np.dtype({"bool": "uint8", "float16": "float32"}.get(dtype.name, dtype.name))
 
 
