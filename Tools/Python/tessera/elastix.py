@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _images
 from ._errors import UsageError
 from ._files import read, write
 from ._filter import Filter
@@ -277,7 +277,7 @@ class TransformixFilter(Filter):
         return to_itk(array.reshape(*grid.shape, -1) if array.ndim > grid.dimension else array, grid)
 
 
-def _in_memory(image: Any) -> Any:
+def _in_memory(image: Any) -> _images.Image:
     given = image_of(image, "image")
     return read(given) if isinstance(given, str) else given
 
