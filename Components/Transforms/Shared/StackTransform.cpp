@@ -34,27 +34,6 @@ T required(const Parameters& file, const Parameter<T>& parameter)
   return *value;
 }
 
-/// Calls visit(entry of the series, entry of the slice) for all entries of a Jacobian in space.
-template <int D, class Visit>
-void forEachJacobianEntry(Visit&& visit)
-{
-  for (int row = 0; row + 1 < D; ++row)
-    for (int column = 0; column + 1 < D; ++column)
-      visit(row * D + column, row * (D - 1) + column);
-}
-
-/// Visits the entries of a Hessian, of which the upper triangle is stored.
-template <int D, class Visit>
-void forEachHessianEntry(Visit&& visit)
-{
-  int ofSeries = 0, ofSlice = 0;
-  for (int component = 0; component + 1 < D; ++component)
-    for (int row = 0; row < D; ++row)
-      for (int column = row; column < D; ++column, ++ofSeries)
-        if (column + 1 < D)
-          visit(ofSeries, ofSlice++);
-}
-
 /// Arrays of numbers of one slice's samples, one after the other.
 double* scratchOf(std::size_t count)
 {

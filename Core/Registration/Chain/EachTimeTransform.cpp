@@ -1,9 +1,6 @@
 #include "Core/Registration/Chain/EachTimeTransform.h"
 
-#include "Core/Compute/Error.h"
-
-#include <algorithm>
-#include <stdexcept>
+#include "Core/Registration/Samples/TimeSlices.h"
 
 namespace tessera {
 
@@ -18,15 +15,25 @@ void EachTimeTransform::map(Context& context, const Samples<4>& samples, std::sp
   mapChain<3>(context, *chain_, {{x, y, z}, points.count}, {out[0], out[1], out[2]});
 }
 
-std::vector<FileEntry> EachTimeTransform::fileEntries() const
+void EachTimeTransform::spatialDerivatives(Context& context, const Samples<4>& samples,
+                                           std::span<const double>, double* jacobian, double* hessian) const
 {
-  throw Error(ExitCode::unwritableOutput, "transform: a transform in 3D before one of a series in 4D: it is "
-                                          "not written again. Allowed: the file that it was read from.");
-}
-
-std::vector<double> EachTimeTransform::restore(const Context&, const Parameters&)
-{
-  throw std::logic_error("EachTimeTransform is made of a chain");
+  PointBatch<4> storage;
+  const ListSamples<4> points = asList<4>(samples, storage);
+  const auto& [x, y, z, t] = points.pointMm;
+  const std::size_t n = points.count;
+  std::vector<double> first(9 * n), second(hessian ? 3 * symmetricCount(3) * n : 0);
+  chainSpatialDerivatives<3>(context, *chain_, {{x, y, z}, n}, first.data(),
+                             hessian ? second.data() : nullptr);
+  std::fill_n(jacobian, 16 * n, 0.0);
+  std::fill_n(jacobian + 15 * n, n, 1.0);
+  forEachJacobianEntry<4>(
+      [&](std::size_t e, std::size_t s) { std::copy_n(first.data() + s * n, n, jacobian + e * n); });
+  if (!hessian)
+    return;
+  std::fill_n(hessian, 4 * symmetricCount(4) * n, 0.0);
+  forEachHessianEntry<4>(
+      [&](std::size_t e, std::size_t s) { std::copy_n(second.data() + s * n, n, hessian + e * n); });
 }
 
 }

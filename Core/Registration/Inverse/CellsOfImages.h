@@ -53,9 +53,8 @@ struct PointBox {
 /// Cells are counted block by block.
 template <int D>
 struct CellsOfImages {
-  static constexpr int edgeOfBlock = D == 2 ? 32 : 8; // in cells
-  static constexpr int cellsOfBlock =
-      D == 2 ? edgeOfBlock * edgeOfBlock : edgeOfBlock * edgeOfBlock * edgeOfBlock;
+  static constexpr int edgeOfBlock = D == 2 ? 32 : D == 3 ? 8 : 4; // in cells
+  static constexpr int cellsOfBlock = D == 2 ? 1024 : D == 3 ? 512 : 256;
   using Place = std::array<int, D>;
 
   Place points{}; // of the lattice

@@ -163,7 +163,7 @@ Root<D> ChainInverse<D>::secondRoot(Context& context, const Vec<D>& pointMm, con
   return best;
 }
 
-TESSERA_INSTANTIATE_CLASS(ChainInverse);
-TESSERA_INSTANTIATE_FUNCTIONS(linearPart<D>, inverseOfLinear<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(ChainInverse);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(linearPart<D>, inverseOfLinear<D>);
 
 }

@@ -139,6 +139,6 @@ std::vector<Vec<D>> ForwardCells<D>::candidatesMm(const Vec<D>& pointMm) const
   return centersMm;
 }
 
-TESSERA_INSTANTIATE_CLASS(ForwardCells);
+TESSERA_INSTANTIATE_CLASS_TO_4(ForwardCells);
 
 }

@@ -124,7 +124,7 @@ const InverseTransform<D>* asInverse(const TransformChain<D>& chain)
   return chain.initial ? nullptr : dynamic_cast<const InverseTransform<D>*>(chain.transform.get());
 }
 
-TESSERA_INSTANTIATE_CLASS(InverseTransform);
-TESSERA_INSTANTIATE_FUNCTIONS(asInverse<D>, inverseChain<D>);
+TESSERA_INSTANTIATE_CLASS_TO_4(InverseTransform);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(asInverse<D>, inverseChain<D>);
 
 }

@@ -77,6 +77,11 @@ TESSERA_HOST_DEVICE double determinantAndAdjugate(const Matrix<D>& m, Matrix<D>&
     adjugate[1][0] = -m[1][0];
     adjugate[1][1] = m[0][0];
     return m[0][0] * m[1][1] - m[0][1] * m[1][0];
+  } else if constexpr (D == 4) {
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j)
+        adjugate[i][j] = ((i + j) % 2 ? -1 : 1) * determinant(minorOf<4>(m, j, i));
+    return determinant(m);
   } else {
     TESSERA_UNROLL
     for (int i = 0; i < 3; ++i) {

@@ -42,6 +42,23 @@ ImageGeometry<D - 1> sliceGeometry(const ImageGeometry<D>& series)
 }
 
 template <int D>
+ImageGeometry<D> geometryAtTime(const ImageGeometry<D - 1>& slice, const ImageGeometry<D>& series,
+                                std::size_t number)
+{
+  ImageGeometry<D> lifted = series;
+  for (int d = 0; d + 1 < D; ++d) {
+    lifted.size[d] = slice.size[d];
+    lifted.spacingMm[d] = slice.spacingMm[d];
+    lifted.originMm[d] = slice.originMm[d];
+    for (int e = 0; e + 1 < D; ++e)
+      lifted.direction[d][e] = slice.direction[d][e];
+  }
+  lifted.size[D - 1] = 1;
+  lifted.originMm[D - 1] += series.spacingMm[D - 1] * static_cast<double>(number);
+  return lifted;
+}
+
+template <int D>
 void SlicedSamples<D>::sort(const ListSamples<D>& samples, std::span<const std::size_t> sliceOf,
                             std::size_t slices)
 {
@@ -69,6 +86,8 @@ template void requireSeries(const ImageGeometry<3>&, const std::string&);
 template void requireSeries(const ImageGeometry<4>&, const std::string&);
 template ImageGeometry<2> sliceGeometry(const ImageGeometry<3>&);
 template ImageGeometry<3> sliceGeometry(const ImageGeometry<4>&);
+template ImageGeometry<3> geometryAtTime(const ImageGeometry<2>&, const ImageGeometry<3>&, std::size_t);
+template ImageGeometry<4> geometryAtTime(const ImageGeometry<3>&, const ImageGeometry<4>&, std::size_t);
 template class SlicedSamples<3>;
 template class SlicedSamples<4>;
 

@@ -18,6 +18,32 @@ void requireSeries(const ImageGeometry<D>&, const std::string& what);
 template <int D>
 ImageGeometry<D - 1> sliceGeometry(const ImageGeometry<D>& series);
 
+/// The geometry of a slice as a series of one time, which is that of `number` in another series.
+template <int D>
+ImageGeometry<D> geometryAtTime(const ImageGeometry<D - 1>& slice, const ImageGeometry<D>& series,
+                                std::size_t number);
+
+/// Calls visit(entry of the series, entry of the slice) for all entries of a Jacobian in space.
+template <int D, class Visit>
+void forEachJacobianEntry(Visit&& visit)
+{
+  for (int row = 0; row + 1 < D; ++row)
+    for (int column = 0; column + 1 < D; ++column)
+      visit(row * D + column, row * (D - 1) + column);
+}
+
+/// Visits the entries of a Hessian, of which the upper triangle is stored.
+template <int D, class Visit>
+void forEachHessianEntry(Visit&& visit)
+{
+  int ofSeries = 0, ofSlice = 0;
+  for (int component = 0; component + 1 < D; ++component)
+    for (int row = 0; row < D; ++row)
+      for (int column = row; column < D; ++column, ++ofSeries)
+        if (column + 1 < D)
+          visit(ofSeries, ofSlice++);
+}
+
 /// Samples of a series, sorted by slice; within a slice they keep their order.
 template <int D>
 class SlicedSamples {

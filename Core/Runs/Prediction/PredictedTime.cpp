@@ -25,20 +25,11 @@ constexpr double preparedVoxel = 5.5; // of the images of a stage: pyramids and 
 constexpr double parameterMoved = 0.55, hostByteFilled = 0.07;
 constexpr double mapsOfRoot = 7; // a root of an inverse, in values of the inverted chain
 
-/// In 4D there are no inverses.
-template <int D>
-const InverseTransform<D>* inverseIn(const TransformChain<D>& chain)
-{
-  if constexpr (D < 4)
-    return asInverse(chain);
-  return nullptr;
-}
-
 /// The time of T(x) for a point.
 template <int D>
 double mappingWork(const TransformChain<D>& chain)
 {
-  if (const InverseTransform<D>* const inverse = inverseIn(chain))
+  if (const InverseTransform<D>* const inverse = asInverse(chain))
     return mapsOfRoot * mappingWork<D>(inverse->inverted());
   double work = 0;
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
@@ -147,7 +138,7 @@ DeviceTimes timesOfField(const RatesInUse& rates, const TransformChain<D>& chain
   const double bytes = voxels * static_cast<double>(components * sizeof(float)),
                filled = nanosecond * bytes * hostByteFilled * calibration.voxel; // on either device
   // A B-spline along the axes of the lattice takes less than filling the array.
-  const double work = inverseIn(chain) || wholeFieldOf(chain) ? voxels * mappingWork<D>(chain) : 0;
+  const double work = asInverse(chain) || wholeFieldOf(chain) ? voxels * mappingWork<D>(chain) : 0;
   return {filled + nanosecond * work * calibration.voxel / calibration.speedup(rates.threads),
           filled + nanosecond * bytes * calibration.cudaByte};
 }

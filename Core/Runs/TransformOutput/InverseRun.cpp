@@ -118,13 +118,7 @@ void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::s
       logCounts(counts, expected, places, log);
 }
 
-void failInverseIn4D()
-{
-  throw Error(ExitCode::usage, "the transform is of dimension 4, and there are inverses in 2D and 3D alone. "
-                               "Allowed: no inverse.");
-}
-
-TESSERA_INSTANTIATE_FUNCTIONS(inverseOnGrid<D>, prepareSearch<D>, inverseForPoints<D>, isSearched<D>,
-                              logRoots<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(inverseOnGrid<D>, prepareSearch<D>, inverseForPoints<D>, isSearched<D>,
+                                   logRoots<D>);
 
 }

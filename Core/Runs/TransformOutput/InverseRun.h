@@ -40,36 +40,4 @@ bool isSearched(const TransformChain<D>& chain);
 template <int D>
 void logRoots(const TransformChain<D>& inverse, std::size_t expected, const std::string& places, Log&);
 
-// In 4D there are no inverses.
-
-[[noreturn]] void failInverseIn4D();
-
-template <>
-inline std::shared_ptr<const TransformChain<4>>
-inverseOnGrid<4>(Context*, std::shared_ptr<const TransformChain<4>>, const Registry&, const ImageGeometry<4>&,
-                 double)
-{
-  failInverseIn4D();
-}
-template <>
-inline std::shared_ptr<const TransformChain<4>> inverseForPoints<4>(Context&,
-                                                                    std::shared_ptr<const TransformChain<4>>,
-                                                                    const Registry&, std::span<const Vec<4>>)
-{
-  failInverseIn4D();
-}
-template <>
-inline void prepareSearch<4>(Context&, const TransformChain<4>&)
-{
-}
-template <>
-inline bool isSearched<4>(const TransformChain<4>&)
-{
-  return false;
-}
-template <>
-inline void logRoots<4>(const TransformChain<4>&, std::size_t, const std::string&, Log&)
-{
-}
-
 }
