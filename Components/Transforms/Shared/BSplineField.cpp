@@ -5,6 +5,7 @@
 #include "Core/Compute/Math/WithConstant.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <type_traits>
 #include <variant>
 
@@ -73,38 +74,26 @@ struct SupportDerivatives {
   }
 };
 
-/// Calls visit(offset, g, h) for each control point of a support in 4D, with the first and the second (upper
-/// triangle) derivatives of its weight with respect to the grid index.
-template <int Order, bool WithHessian, class Visit>
-TESSERA_ALWAYS_INLINE void forEachTap(const SupportFinder<4>& finder, const Support<4, Order>& support,
-                                      const SupportDerivatives<4, Order>& w, Visit&& visit)
+/// The first derivatives of one component in 4D with respect to the grid index.
+template <int Order>
+TESSERA_ALWAYS_INLINE void firstDerivatives(const SupportFinder<4>& finder, const Support<4, Order>& support,
+                                            const SupportDerivatives<4, Order>& w, const double* component,
+                                            double* g)
 {
   constexpr int taps = Order + 1;
-  for (int row = 0; row < taps * taps * taps; ++row) {
-    const int y = row % taps, z = row / taps % taps, t = row / (taps * taps);
-    const std::ptrdiff_t offset = support.row(finder, row % (taps * taps), t);
-    for (int x = 0; x < taps; ++x) {
-      const double ofAxis[4][3] = {{w.x0[x], w.x1[x], w.x2[x]},
-                                   {w.middle.w0[y], w.middle.w1[y], w.middle.w2[y]},
-                                   {w.z.w0[z], w.z.w1[z], w.z.w2[z]},
-                                   {w.last.w0[t], w.last.w1[t], w.last.w2[t]}};
-      double g[4], h[symmetricCount(4)] = {};
-      const auto product = [&ofAxis](const int(&order)[4]) {
-        return ofAxis[0][order[0]] * ofAxis[1][order[1]] * ofAxis[2][order[2]] * ofAxis[3][order[3]];
-      };
-      for (int a = 0, s = 0; a < 4; ++a) {
-        int order[4] = {};
-        order[a] = 1;
-        g[a] = product(order);
-        for (int b = a; WithHessian && b < 4; ++b, ++s) {
-          ++order[b];
-          h[s] = product(order);
-          --order[b];
-        }
-      }
-      visit(offset + x, g, h);
-    }
+  Row<taps> all{}, alongY{}, alongZ{}, alongT{};
+  for (int tap = 0; tap < taps * taps * taps; ++tap) {
+    const int y = tap % taps, z = tap / taps % taps, t = tap / (taps * taps);
+    const Row<taps> row = loadRow<taps>(component + support.row(finder, tap % (taps * taps), t));
+    all += row * (w.middle.w0[y] * w.z.w0[z] * w.last.w0[t]);
+    alongY += row * (w.middle.w1[y] * w.z.w0[z] * w.last.w0[t]);
+    alongZ += row * (w.middle.w0[y] * w.z.w1[z] * w.last.w0[t]);
+    alongT += row * (w.middle.w0[y] * w.z.w0[z] * w.last.w1[t]);
   }
+  g[0] = sumOfRow<taps>(all * w.x1);
+  g[1] = sumOfRow<taps>(alongY * w.x0);
+  g[2] = sumOfRow<taps>(alongZ * w.x0);
+  g[3] = sumOfRow<taps>(alongT * w.x0);
 }
 
 /// The first (g) and second (h, upper triangle) derivatives of one component with respect to the grid index.
@@ -115,14 +104,6 @@ TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, cons
                                             const SupportDerivatives<D, Order>& w, const double* component,
                                             double* g, double* h)
 {
-  if constexpr (D == 4)
-    return forEachTap<Order, WithHessian>(finder, support, w,
-                                          [&](std::ptrdiff_t offset, const double(&ofG)[4], const auto& ofH) {
-                                            for (int a = 0; a < 4; ++a)
-                                              g[a] += component[offset] * ofG[a];
-                                            for (int s = 0; WithHessian && s < symmetricCount(4); ++s)
-                                              h[s] += component[offset] * ofH[s];
-                                          });
   constexpr int taps = Order + 1;
   Row<taps> s00{}, s10{}, s01{}, s20{}, s11{}, s02{};
   for (int l = 0; l < taps; ++l) {
@@ -172,14 +153,6 @@ TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& find
                                                     const SupportDerivatives<D, Order>& w, const double* g,
                                                     const double* h, double* component)
 {
-  if constexpr (D == 4)
-    return forEachTap<Order, WithHessian>(finder, support, w,
-                                          [&](std::ptrdiff_t offset, const double(&ofG)[4], const auto& ofH) {
-                                            for (int a = 0; a < 4; ++a)
-                                              component[offset] += g[a] * ofG[a];
-                                            for (int s = 0; WithHessian && s < symmetricCount(4); ++s)
-                                              component[offset] += h[s] * ofH[s];
-                                          });
   constexpr int taps = Order + 1, last = D - 1;
   Row<taps> s00 = w.x1 * g[0], s01 = w.x0 * g[last], s10{}, s20{}, s11{}, s02{};
   if constexpr (D == 3)
@@ -233,9 +206,13 @@ TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const List
       weights = SupportDerivatives<D, Order>(support);
     for (int k = 0; k < D; ++k) {
       double g[D] = {}, h[pairs] = {};
-      if (inside && k < field.components)
-        indexDerivatives<D, Order, WithHessian>(finder, support, weights, coefficients + k * field.points, g,
-                                                h);
+      if (inside && k < field.components) {
+        const double* const component = coefficients + k * field.points;
+        if constexpr (D == 4)
+          firstDerivatives<Order>(finder, support, weights, component, g);
+        else
+          indexDerivatives<D, Order, WithHessian>(finder, support, weights, component, g, h);
+      }
       for (int j = 0; j < D; ++j) {
         double slope = k == j ? 1 : 0;
         for (int a = 0; a < D; ++a)
@@ -319,10 +296,12 @@ void BSplineField<D>::derivatives(const ListSamples<D>& samples, const double* c
 {
   const FieldView<D> field{finder_, points_, components_};
   withConstant<1, 3>(order_, [&]<int Order>() {
-    if (hessian)
-      derivativesBatch<D, Order, true>(field, samples, coefficients, jacobian, hessian);
+    if (!hessian)
+      return derivativesBatch<D, Order, false>(field, samples, coefficients, jacobian, hessian);
+    if constexpr (D == 4)
+      throw std::logic_error("no metric in 4D needs second derivatives");
     else
-      derivativesBatch<D, Order, false>(field, samples, coefficients, jacobian, hessian);
+      derivativesBatch<D, Order, true>(field, samples, coefficients, jacobian, hessian);
   });
 }
 
@@ -332,7 +311,9 @@ void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const d
 {
   const FieldView<D> field{finder_, points_, components_};
   withConstant<1, 3>(order_, [&]<int Order>() {
-    if (covHessian)
+    if constexpr (D == 4)
+      throw std::logic_error("no metric in 4D needs derivatives of the spatial derivatives");
+    else if (covHessian)
       pullBackDerivativesBatch<D, Order, true>(field, samples, covJacobian, covHessian, gradient);
     else
       pullBackDerivativesBatch<D, Order, false>(field, samples, covJacobian, covHessian, gradient);

@@ -19,7 +19,8 @@ public:
                 const PointsOut<D>& out) const;
   /// gradient += sum over samples of (du/dc)^T v.
   void pullBack(const ListSamples<D>&, const Covectors<D>&, double* gradient) const;
-  /// The derivatives of T(x) = x + u(x), in the layouts of Transform::spatialDerivatives.
+  /// The derivatives of T(x) = x + u(x), in the layouts of Transform::spatialDerivatives. No metric in 4D
+  /// needs second ones, or derivatives of these: there are none.
   void derivatives(const ListSamples<D>&, const double* coefficients, double* jacobian,
                    double* hessian) const;
   /// Does the work of Transform::pullBackSpatialDerivatives.

@@ -188,8 +188,21 @@ void expectDerivativesAgree(const Case& c)
   expectPushForwardMatchesFiniteDifferences<D>(example.transform, example.parameters, anywhere, 0.5,
                                                1e-12 * 1000);
   // a step of 1e-4 of a cell; third derivatives below 1/9^3 mm^-2, rounding 1e-13 * 1000 / 1e-3
-  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, smooth, 1e-3, 2e-9,
-                                                    1e-8);
+  const double stepMm = 1e-3, jacobianTolerance = 2e-9;
+  if constexpr (D == 4) { // there are no second derivatives
+    Context context;
+    expectSpatialMatchesFiniteDifferences<D>(
+        [&](const ListSamples<D>& list, const PointsOut<D>& out) {
+          example.transform.map(context, list, example.parameters, out);
+        },
+        [&](const ListSamples<D>& list, double* jacobian, double*) {
+          example.transform.spatialDerivatives(context, list, example.parameters, jacobian, nullptr);
+        },
+        smooth, stepMm, jacobianTolerance, HUGE_VAL);
+    return;
+  }
+  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, smooth, stepMm,
+                                                    jacobianTolerance, 1e-8);
   // linear in the parameters again; sums over 20 points
   expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, example.parameters, smooth,
                                                                 0.5, 1e-11);
