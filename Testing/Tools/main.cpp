@@ -348,8 +348,8 @@ int main(int argc, char** argv)
       options::command_line_parser(argc, argv).options(description).positional(places).style(style).run(),
       given);
   options::notify(given);
-  if (given.count("4d") && verb == "points-agree")
-    return pointsAgree<4>(given, files.at(0), files.at(1));
+  if (given.count("4d"))
+    return (verb == "dice" ? dice<4> : pointsAgree<4>)(given, files.at(0), files.at(1));
   return given.count("2d") ? run<2>(verb, files, given) : run<3>(verb, files, given);
 }
 

@@ -6,6 +6,7 @@
 #include "Tools/Common/RunLog.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -29,6 +30,10 @@ void setVerbosity(const Arguments&, RunLog&);
 std::vector<Option> readingOptionsOfImages();
 /// Throws Error(usage) for a spacing that is none.
 ReadingOptions readingOptionsOf(const Arguments&);
+
+/// The number of --from-time, which is for these images; empty: not given. Throws Error(usage) if it is none,
+/// or if there are no such images.
+std::optional<std::size_t> fromTimeOf(const Arguments&, bool hasImages, const std::string& images);
 
 /// The options that every program has: -threads -priority -loglevel -q -v --version --help.
 OptionGroup commonOptions();

@@ -84,7 +84,10 @@ ProgramText registerText()
          repeated(ownOption("warp", "FILE",
                             "another image of the moving side, to bring to the grid of the fixed image: "
                             "warped/<its name> in the output folder; may be repeated")),
-         repeated(ownOption("warp-labels", "FILE", "the same for labels"))}},
+         repeated(ownOption("warp-labels", "FILE", "the same for labels")),
+         ownOption("from-time", "N",
+                   "with a groupwise registration: --warp and --warp-labels are of time N of the series, "
+                   "counted from 0, and are carried to all times; files of one time, or of the series")}},
        {"Registration",
         {{"p", "FILE",
           "parameter file; several are stages, each starting from the result of the one before. A name such "
@@ -168,6 +171,8 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.pictures = arguments.has("report");
   request.warped = filesGiven<GivenImage>(arguments.all("warp"));
   request.warpedLabels = filesGiven<GivenImage>(arguments.all("warp-labels"));
+  options.fromTime = fromTimeOf(arguments, !request.warped.empty() || !request.warpedLabels.empty(),
+                                "--warp or --warp-labels");
   request.stages = readStageTexts(stagesGiven(arguments, asElastix, options.preset));
   checkRequest(request);
   return options;

@@ -3,6 +3,7 @@
 #include "Core/Runs/RunRequest.h"
 #include "Tools/Common/CommandLine.h"
 
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -13,6 +14,7 @@ struct RegisterOptions {
   std::string commandLine;                      // whole, as a shell takes it
   bool checkOnly = false, measuresTime = false; // --check, --time
   std::string preset{};                         // that chose the stages; empty: -p did
+  std::optional<std::size_t> fromTime{};        // TransformRequest::fromTime of the warped images
 };
 
 /// Everything that help prints.

@@ -2,12 +2,12 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/Resampling/ResultFiles.h"
+#include "Core/Runs/Transforming/FromTime.h"
 #include "Core/Runs/Transforming/TransformRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StoredMachine.h"
-
-#include <optional>
 
 namespace tessera {
 namespace {
@@ -50,22 +50,36 @@ TransformRequest warpingOf(const RunRequest& request)
 
 }
 
-void checkWarpedImages(const RunRequest& request)
+void checkWarpedImages(const RunRequest& request, std::optional<std::size_t> fromTime)
 {
+  if (request.warped.empty() && request.warpedLabels.empty())
+    return;
+  const ImageHeader fixed = asPlane(headerOf(request.fixed.front(), request.reading));
+  if (fromTime)
+    requireTime(*fromTime, fixed.dimension > 2 ? fixed.size.back() : 1);
   for (const auto& [option, images] :
        {std::pair{"--warp", &request.warped}, std::pair{"--warp-labels", &request.warpedLabels}})
     for (const GivenImage& image : *images)
-      withContext(option, [&] { return readImageHeader(image.path, request.reading); });
+      withContext(option, [&] {
+        const int dimension = readImageHeader(image.path, request.reading).dimension;
+        if (!fromTime && dimension < fixed.dimension)
+          throw Error(ExitCode::usage, image.path + ": an image of dimension " + std::to_string(dimension)
+                                           + ", where -f " + fixed.path + " has dimension "
+                                           + std::to_string(fixed.dimension)
+                                           + ". Allowed: that dimension; images of one time of a series with "
+                                             "--from-time N.");
+      });
   withContext("--warp", [&] { return namedImages(warpingOf(request), {}); });
 }
 
 template <int D>
 std::vector<std::string> writeWarpedImages(const Registry& registry, const RunRequest& request,
                                            const RunningStage<D>& stage, const std::string& transformFile,
-                                           Log& log)
+                                           std::optional<std::size_t> fromTime, Log& log)
 {
   TransformRequest warping = warpingOf(request);
   warping.transforms = {{transformFile}};
+  warping.fromTime = fromTime;
   warping.resultsAreShort = request.resultsAreShort;
   warping.threads = stage.host.threads;
   warping.device = request.device.empty() ? "auto" : request.device;

@@ -202,6 +202,10 @@ ProgramText transformText(bool asElastix)
                    "apply the inverse of the transform: points of the moving side are mapped to the fixed "
                    "side, images and label maps of the fixed side are resampled on the moving side. Images "
                    "and fields need --grid"),
+         ownOption(
+             "from-time", "N",
+             "with the result of a groupwise registration: -in and --labels are of time N of the series, "
+             "counted from 0, and are carried to all times; files of one time, or of the series"),
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("device", "NAME",
                    "auto (default), cpu, cuda or cuda:N; auto takes the device that needs less time, as "
@@ -288,6 +292,11 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
                     "given for images or fields without --grid; the transform file has the grid of the fixed "
                     "image alone",
                     "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
+  request.fromTime = fromTimeOf(arguments, hasImages(request), "-in or --labels");
+  if (request.fromTime
+      && (request.inverse || request.points.isGiven() || hasFields(request) || request.description
+          || !request.write.empty()))
+    failCommandLine("--from-time", "given with other results than images", "-in and --labels alone with it");
   setCrop(arguments, request);
   const bool asksForNothing = !needsGrid(request) && !request.points.isGiven();
   if (asksForNothing && asElastix)

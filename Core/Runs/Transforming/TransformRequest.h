@@ -41,6 +41,9 @@ struct TransformRequest {
   int threads = 1;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
+  /// What lies at this time of a series, counted from 0, is carried to all times: images, label maps, and the
+  /// field of where it lies. T is that of the series to what its times have in common. Empty: T is applied.
+  std::optional<std::size_t> fromTime = {};
 };
 
 inline bool hasImages(const TransformRequest& request)

@@ -11,6 +11,7 @@
 #include "Core/Runs/Resampling/ResultOutside.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Core/Runs/Transforming/Determinants.h"
+#include "Core/Runs/Transforming/FromTime.h"
 #include "Core/Runs/Transforming/TimeParts.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
 
@@ -135,9 +136,12 @@ public:
 private:
   const ImageGeometry<D>& grid() const { return inputs_.file.output; } // of files
 
-  /// With --inverse the inverse, if results lie on the grid.
+  /// With --inverse the inverse, if results lie on the grid; with --from-time what carries images.
   ChainPointer<D> chainOnGrid() const
   {
+    if (request_.fromTime)
+      return chainFromTime<D>(inputs_.file, registry_, lattice_, *request_.fromTime,
+                              toleranceOf<D>(request_, lattice_));
     if (!request_.inverse || !needsGrid(request_))
       return inputs_.file.chain;
     return withContext("--inverse", [&] {
@@ -360,6 +364,8 @@ private:
 
   ExitCode resample(TransformSink<D>& sink)
   {
+    if (request_.fromTime)
+      placeAtTime<D>(tasks_, inputs_.file, *request_.fromTime, request_.threads, log_);
     if (D == 3)
       splitSeries(tasks_, plan_.settings.pixelType, request_.threads, log_);
     sink.imagesStarted(tasks_.size());

@@ -1,0 +1,96 @@
+#include "Core/Runs/Transforming/FromTime.h"
+
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Chain/EachTimeTransform.h"
+#include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/Samples/TimeSlices.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+template <int D>
+const ImageGeometry<D>& seriesOf(const TransformFileContent<D>& file)
+{
+  return file.fixed ? *file.fixed : file.output;
+}
+
+/// Whether a chain leaves the last coordinate of voxels of a grid, some hundred of which are looked at.
+template <int D>
+bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
+{
+  const double most = 1e-3 * grid.spacingMm[D - 1];
+  const AffineMap<D> pointFromIndex = grid.pointFromIndex();
+  PointBatch<D> points;
+  points.count = std::min(batchCapacity, grid.voxelCount());
+  for (std::size_t i = 0; i < points.count; ++i)
+    points.set(i, pointFromIndex(indexOfVoxel<D>(grid.size, i * grid.voxelCount() / points.count)));
+  const PointBatch<D> mapped = mappedPoints<D>(&chain, points);
+  bool keeps = true;
+  for (std::size_t i = 0; i < points.count; ++i)
+    keeps = keeps && std::abs(mapped.mm[D - 1][i] - points.mm[D - 1][i]) <= most;
+  return keeps;
+}
+
+}
+
+void requireTime(std::size_t number, std::size_t times)
+{
+  if (number >= times)
+    throw Error(ExitCode::usage, "--from-time " + std::to_string(number) + ": the series has "
+                                     + std::to_string(times) + " times. Allowed: 0 to "
+                                     + std::to_string(times - 1) + ".");
+}
+
+template <int D>
+ChainPointer<D> chainFromTime(const TransformFileContent<D>& file, const Registry& registry,
+                              const ImageGeometry<D>& grid, std::size_t number, double toleranceMm)
+{
+  if (D == 2)
+    throw Error(ExitCode::usage, "--from-time: the transform is in 2D. Allowed: that of a series, which has "
+                                 "time as its third or fourth axis.");
+  const ImageGeometry<D>& series = seriesOf(file);
+  requireTime(number, series.size[D - 1]);
+  if (!keepsTimes<D>(*file.chain, grid))
+    throw Error(ExitCode::usage,
+                "--from-time: the transform moves points along the last axis, which is not time. "
+                "Allowed: the transform of a groupwise registration of a series.");
+  TransformChain<D> atTime{.initial = inverseOnGrid<D>(nullptr, file.chain, registry, grid, toleranceMm)};
+  atTime.transform = std::make_shared<AtOneTime<D>>(series.originMm[D - 1]
+                                                    + series.spacingMm[D - 1] * static_cast<double>(number));
+  return joinedChain<D>(std::make_shared<TransformChain<D>>(std::move(atTime)), file.chain, registry);
+}
+
+template <int D>
+void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& file, std::size_t number,
+                 int threads, Log& log)
+{
+  if constexpr (D > 2)
+    for (ImageTask& task : tasks)
+      try {
+        const ImageHeader header = headerOf(task);
+        if (!task.input.isFile() || (header.dimension == D && header.size.back() > 1))
+          continue;
+        std::vector<std::string> notes;
+        LoadedImage<D - 1> slice = readImage<D - 1>(task.input.path, task.reading, notes, threads);
+        for (const std::string& note : notes)
+          log.note(task.option + ": " + note);
+        LoadedImage<D> placed{
+            {geometryAtTime<D>(slice.image.geometry, seriesOf(file), number), std::move(slice.image.voxels)},
+            slice.nanVoxels};
+        if (slice.finiteVoxels)
+          placed.finiteVoxels =
+              std::make_shared<Mask<D>>(placed.image.geometry, std::move(slice.finiteVoxels->voxels));
+        task.header = headerOf<D>(header.path, placed.image.geometry, header.componentType);
+        task.input.inMemory = HeldImage<D>(std::move(placed), header.componentType);
+      } catch (...) {
+        task.failure = std::current_exception();
+      }
+}
+
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(chainFromTime<D>, placeAtTime<D>);
+
+}
