@@ -1,6 +1,7 @@
 #include "Core/Runs/RunJudgement.h"
 
 #include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/LabelTable.h"
@@ -17,6 +18,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -46,32 +48,44 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
 
 /// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
 template <int D>
-ShownTimes<D - 1> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
+struct TimesThrough : ShownTimes<D == 4 ? 3 : 2> {
+  std::vector<double> displacementMm; // in the mean over the voxels, of each time
+};
+
+template <int D>
+TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
 {
   const ImageGeometry<D>& series = run.inputs.fixed.front()->geometry;
   const auto interpolator =
       hostInterpolator<D>(run.registry, knowncomponents::linearInterpolator, run.inputs.moving.front());
   const auto values = std::make_shared<std::vector<float>>(series.voxelCount());
+  std::vector<float> movedMm(values->size());
   forEachVoxelBatch<D>(run.host, series, [&](std::size_t first, const PointBatch<D>& points) {
     Context host{Device{}, 1};
     std::array<std::uint8_t, batchCapacity> inside;
-    interpolator->evaluate(host, mappedPoints<D>(chain, points).list(), values->data() + first, nullptr,
-                           inside.data());
-    for (std::size_t i = 0; i < points.count; ++i)
+    const PointBatch<D> there = mappedPoints<D>(chain, points);
+    interpolator->evaluate(host, there.list(), values->data() + first, nullptr, inside.data());
+    for (std::size_t i = 0; i < points.count; ++i) {
       if (!inside[i])
         (*values)[first + i] = 0;
+      movedMm[first + i] = static_cast<float>(distanceBetween<D>(points.point(i), there.point(i)));
+    }
   });
   const std::size_t times = series.size[D - 1], each = values->size() / times;
-  ShownTimes<D - 1> shown{
-      sliceGeometry<D>(series),
-      [values, each](std::size_t time) { return std::span<const float>(*values).subspan(time * each, each); },
-      {}};
+  TimesThrough<D> shown;
+  shown.geometry = sliceGeometry<D>(series);
+  shown.valuesOf = [values, each](std::size_t time) {
+    return std::span<const float>(*values).subspan(time * each, each);
+  };
   shown.change = changeOf(times, each, shown.valuesOf);
+  for (auto mm = movedMm.begin(); mm != movedMm.end(); mm += static_cast<std::ptrdiff_t>(each))
+    shown.displacementMm.push_back(std::accumulate(mm, mm + static_cast<std::ptrdiff_t>(each), 0.0)
+                                   / static_cast<double>(each));
   return shown;
 }
 
 template <int D>
-using TimesOfSeries = std::vector<ShownTimes<D == 4 ? 3 : 2>>;
+using TimesOfSeries = std::vector<TimesThrough<D>>;
 
 /// Returns the times of a series before and after its registration, and none for other images.
 template <int D>
@@ -83,23 +97,42 @@ TimesOfSeries<D> timesOf(const JudgedRun<D>& run)
   return {};
 }
 
+/// What the page shows of a series, in HTML; empty: it is none.
+template <int D>
+std::string overTime(const TimesOfSeries<D>& times)
+{
+  if (times.empty())
+    return "";
+  const auto &before = times.front(), &after = times.back();
+  return curvesOverTime("Displacement", "mm, mean of the voxels", "time",
+                        {{"before", before.displacementMm}, {"after", after.displacementMm}})
+                         + intensitiesOverTime
+                     < D
+                 == 4
+             ? 3
+             : 2 > (before.displacementMm.size(), "time", before, after);
+}
+
 template <int D>
 RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels, const TimesOfSeries<D>& times)
 {
-  const StageInput<D>& inputs = run.inputs;
-  const auto maskOf = [](const std::vector<MaskPointer<D>>& masks) {
-    return masks.empty() ? nullptr : masks.front();
-  };
-  const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
-  return runPictures<D>(
-      run.host, run.registry,
-      {fixed, moving, maskOf(inputs.fixedMasks), run.headerDirection, run.given, run.chain, labels.first,
-       labels.second, labels.labels, inputs.points,
-       coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
-       coloursOf<D>(run.request, run.request.moving.front(), moving->geometry), maskOf(inputs.movingMasks),
-       times.empty()
-           ? ""
-           : intensitiesOverTime<2>(fixed->geometry.size[D - 1], "time", times.front(), times.back())});
+  if constexpr (D == 4) {
+    RunPictures pictures;
+    pictures.overTime = overTime<D>(times);
+    return pictures;
+  } else {
+    const StageInput<D>& inputs = run.inputs;
+    const auto maskOf = [](const std::vector<MaskPointer<D>>& masks) {
+      return masks.empty() ? nullptr : masks.front();
+    };
+    const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
+    return runPictures<D>(run.host, run.registry,
+                          {fixed, moving, maskOf(inputs.fixedMasks), run.headerDirection, run.given,
+                           run.chain, labels.first, labels.second, labels.labels, inputs.points,
+                           coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
+                           coloursOf<D>(run.request, run.request.moving.front(), moving->geometry),
+                           maskOf(inputs.movingMasks), overTime<D>(times)});
+  }
 }
 
 /// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
@@ -219,14 +252,9 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   summary.quality = std::move(quality);
   if (!request.pictures)
     return;
-  if constexpr (D == 4) {
-    log.note("--report: the page has no pictures, because the images are of dimension 4.");
-  } else {
-    const auto start = std::chrono::steady_clock::now();
-    summary.pictures = picturesOf<D>(run, labels, times);
-    log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
-             + decimals(secondsSince(start), 3) + " s.");
-  }
+  const auto start = std::chrono::steady_clock::now();
+  summary.pictures = picturesOf<D>(run, labels, times);
+  log.info("Pictures took " + decimals(secondsSince(start), 3) + " s.");
 }
 
 template <int D>
@@ -236,7 +264,6 @@ RunPictures picturesOfRun(const JudgedRun<D>& run)
                        timesOf<D>(run));
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(picturesOfRun<D>);
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkLabels<D>, judgeResult<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkLabels<D>, judgeResult<D>, picturesOfRun<D>);
 
 }

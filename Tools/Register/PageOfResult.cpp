@@ -91,9 +91,10 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
                             bool isSeries, const std::string& transform, Log& log)
 {
   const InputHeaders headers = readHeaders(request, log);
-  return headers.dimension() == 2
-             ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, isSeries, transform, log)
-             : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
+  const auto pictures = headers.dimension() == 2   ? &picturesOfFiles<2>
+                        : headers.dimension() == 3 ? &picturesOfFiles<3>
+                                                   : &picturesOfFiles<4>;
+  return pictures(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
 }
 
 /// The transform of the last stage. Throws Error(unreadableInput) if it is not the one that the run wrote.
@@ -139,10 +140,9 @@ void writePageOfResult(const Registry& registry, const std::string& path, int th
 try {
   const std::string folder = path.ends_with('/') ? path : path + "/";
   const Json record = recordIn(folder);
-  if (recordAt(record, "/stages/0/parameters/FixedImageDimension/values/0") == "4")
-    failToRead("--report-of: " + path, "of a series in 4D, of which there are no pictures",
-               "a result in 2D or 3D");
   RunRequest request = requestOfRecord(record);
+  if (recordAt(record, "/stages/0/parameters/FixedImageDimension/values/0") == "4")
+    request.stages = {stageTextOf("--report-of", "(FixedImageDimension 4)")};
   request.threads = threads;
   const bool usesDirections =
       recordAt(record, "/stages/0/parameters/UseDirectionCosines/values/0") != "false";

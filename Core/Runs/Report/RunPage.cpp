@@ -396,7 +396,7 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
                                                 : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle + styleOverTime, runScript, "data:");
   html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
-  if (pictures)
+  if (pictures && !pictures->slices.empty())
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run);
   if (pictures && !pictures->overTime.empty())
     html += "<div class=\"times\"><h2>Intensities over time</h2>\n" + pictures->overTime + "</div>\n";
