@@ -1,5 +1,7 @@
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
 
+#include "Core/Registration/GeometryInUse.h"
+
 namespace tessera {
 
 template <int D>
@@ -21,9 +23,11 @@ template <int D>
 const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side)
 {
   return descriptionOf(side, [](ImageSide s) {
-    return factorPyramidDescription(
+    ComponentDescription described = factorPyramidDescription(
         s, "SmoothingImagePyramid",
         "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).");
+    described.parameters.push_back(lastAxisIsTime());
+    return described;
   });
 }
 

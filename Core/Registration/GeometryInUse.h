@@ -5,6 +5,16 @@
 
 namespace tessera {
 
+/// (LastAxisIsTime ...) of a parameter file.
+inline const Parameter<bool>& lastAxisIsTime()
+{
+  static const auto row =
+      booleanParameter("LastAxisIsTime", false, Arity::single,
+                       "the images are series, of dimension 4, too, if FixedImageDimension is not given; "
+                       "a pyramid that keeps the size, without a schedule, does not smooth along time");
+  return row;
+}
+
 /// (UseDirectionCosines ...) of a parameter file or a transform parameter file.
 inline const Parameter<bool>& useDirectionCosines()
 {

@@ -99,7 +99,7 @@ const ComponentDescription& StageSettings::description()
       "Program",
       "Parameters that the program itself reads: device, dimensions, and which files are written.",
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
-       rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,
+       rows::movingPixelType, tessera::useDirectionCosines(), lastAxisIsTime(), rows::writeIterationInfo,
        rows::writeFinalTransform, rows::writeTransformLevel, rows::writeTransformIteration,
        rows::writePyramids, rows::leaveOutFilling, rows::itkExtension, rows::itkComposite,
        rows::scheduleForImageSize, rows::transformFormat}};
@@ -125,6 +125,7 @@ int dimensionIn(const ParameterMap& map)
       parameters.fail(row.name, "registration in " + std::to_string(parameters.get(row)) + "D is not built",
                       "Allowed: 2, 3, or 4 for 3D and time");
   return parameters.has(rows::fixedDimension.name) ? static_cast<int>(parameters.get(rows::fixedDimension))
+         : parameters.get(lastAxisIsTime())        ? 4
                                                    : 0;
 }
 

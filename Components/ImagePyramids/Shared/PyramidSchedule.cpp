@@ -1,5 +1,7 @@
 #include "Components/ImagePyramids/Shared/PyramidSchedule.h"
 
+#include "Core/Registration/GeometryInUse.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -102,6 +104,7 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
         std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
     return last->name;
   };
+  const bool keepsTimes = rule == FactorRule::free && parameters.withLabel("").get(lastAxisIsTime());
   const std::size_t levels = parameters.levelCount();
   Schedule<D, std::size_t> factors(levels);
   for (std::size_t level = 0; level < levels; ++level)
@@ -109,6 +112,8 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
       std::size_t& factor = factors[level][d];
       if (given.empty()) {
         factor = std::size_t{1} << std::min<std::size_t>(levels - 1 - level, 31);
+        if (keepsTimes && d + 1 == D)
+          factor = 0;
         continue;
       }
       const double value = given[level][d];
