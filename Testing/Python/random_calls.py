@@ -72,10 +72,10 @@ class Caller:
             array = array[tuple(slice(None, None, int(self.one_of([1, -1, 2]))) for _ in shape)]
         if self.chance(0.1):
             array = np.asfortranarray(array)
-        return array
+        return np.asarray(array)  # slicing an array without axes gives a number
 
     def image(self, axes, array=None):
-        array = np.asarray(self.array(axes) if array is None else array)
+        array = self.array(axes) if array is None else np.asarray(array)
         if self.chance(0.5):
             return array
         wrong = self.chance(0.15)

@@ -129,29 +129,44 @@ struct FoldingAtVoxel {
     }
   }
 
-  /// Writes the derivatives of the penalty by g, too.
-  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double penalty(const double (&g)[D][D],
-                                                           double (&covector)[D][D]) const
+  /// The determinant of J, and its derivatives by the entries.
+  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double
+  determinant(const double (&g)[D][D], const double (&jacobianBefore)[D][D], double (&cofactors)[D][D]) const
   {
-    double jacobian[D][D], cofactors[D][D];
+    double jacobian[D][D];
     TESSERA_UNROLL
     for (int c = 0; c < D; ++c) {
       TESSERA_UNROLL
       for (int j = 0; j < D; ++j) {
-        jacobian[c][j] = before[c][j];
+        jacobian[c][j] = jacobianBefore[c][j];
         TESSERA_UNROLL
         for (int a = 0; a < D; ++a)
           jacobian[c][j] = fma(g[c][a], axes[a][j], jacobian[c][j]);
       }
     }
-    const VolumePenalty found = volumePenalty(determinantAndCofactors<D>(jacobian, cofactors), tolerated);
+    return determinantAndCofactors<D>(jacobian, cofactors);
+  }
+
+  /// The derivatives by g of the penalty whose derivative by the determinant is `slope`.
+  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void covectorOf(double (&cofactors)[D][D], double slope,
+                                                            double (&covector)[D][D]) const
+  {
     TESSERA_UNROLL
     for (int c = 0; c < D; ++c) {
       TESSERA_UNROLL
       for (int j = 0; j < D; ++j)
-        cofactors[c][j] *= found.slope;
+        cofactors[c][j] *= slope;
       covectorOfIndex<D>(axes, cofactors[c], covector[c]);
     }
+  }
+
+  /// Writes the derivatives of the penalty by g, too.
+  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double penalty(const double (&g)[D][D],
+                                                           double (&covector)[D][D]) const
+  {
+    double cofactors[D][D];
+    const VolumePenalty found = volumePenalty(determinant(g, before, cofactors), tolerated);
+    covectorOf(cofactors, found.slope, covector);
     return found.value;
   }
 };

@@ -53,6 +53,36 @@ struct RowSum {
   std::size_t asked = 0;
 };
 
+/// sumOfRow of each of four rows, to the bit.
+TESSERA_ALWAYS_INLINE Row<taps> sumsOfRows(const Row<taps> (&row)[taps])
+{
+  using Places = long long __attribute__((vector_size(32)));
+  const auto halves = [](Row<taps> x, Row<taps> y) {
+    return __builtin_shuffle(x, y, Places{0, 1, 4, 5}) + __builtin_shuffle(x, y, Places{2, 3, 6, 7});
+  };
+  const Row<taps> first = halves(row[0], row[1]), last = halves(row[2], row[3]);
+  return __builtin_shuffle(first, last, Places{0, 2, 4, 6})
+         + __builtin_shuffle(first, last, Places{1, 3, 5, 7});
+}
+
+/// D x D numbers of each of a few voxels, whose determinants are computed side by side.
+constexpr int voxelsAtOnce = 8;
+template <int D>
+struct MatricesAtOnce {
+  double entry[D * D][voxelsAtOnce];
+
+  TESSERA_ALWAYS_INLINE void get(int voxel, double (&matrix)[D][D]) const
+  {
+    for (int e = 0; e < D * D; ++e)
+      matrix[e / D][e % D] = entry[e][voxel];
+  }
+  TESSERA_ALWAYS_INLINE void set(int voxel, const double (&matrix)[D][D])
+  {
+    for (int e = 0; e < D * D; ++e)
+      entry[e][voxel] = matrix[e / D][e % D];
+  }
+};
+
 template <int D>
 TESSERA_MULTIVERSION RowSum sumVoxels(const VoxelRow<D>& row, const int* starts,
                                       const std::array<double, taps>* weights,
@@ -60,27 +90,68 @@ TESSERA_MULTIVERSION RowSum sumVoxels(const VoxelRow<D>& row, const int* starts,
                                       const FoldingAtVoxel<D>& folding)
 {
   RowSum sum;
-  FoldingAtVoxel<D> at = folding;
-  for (std::size_t v = 0; v < row.voxels; ++v) {
-    if (row.asked && row.asked[v] == 0)
+  MatricesAtOnce<D> derivatives{}, before, cofactors;
+  double determinants[voxelsAtOnce], slopesOfPenalty[voxelsAtOnce] = {};
+  for (int i = 0; i < voxelsAtOnce; ++i)
+    before.set(i, folding.before);
+  for (std::size_t first = 0; first < row.voxels; first += voxelsAtOnce) {
+    const int count = static_cast<int>(std::min<std::size_t>(voxelsAtOnce, row.voxels - first));
+    const std::uint8_t* const asked = row.asked ? row.asked + first : nullptr;
+    if (asked && std::all_of(asked, asked + count, [](auto a) { return a == 0; }))
       continue;
-    const Row<taps> weight = loadRow<taps>(weights[v].data()), slope = loadRow<taps>(slopes[v].data());
-    const double* const lines = row.lines + starts[v];
-    double g[D][D], covector[D][D];
-    for (int c = 0; c < D; ++c)
-      for (int e = 0; e < D; ++e)
-        g[c][e] = sumOfRow<taps>(loadRow<taps>(lines + (c * D + e) * row.points) * (e == 0 ? slope : weight));
+    for (int i = 0; i < voxelsAtOnce; i += taps) {
+      Row<taps> weight[taps], slope[taps];
+      const double* lines[taps];
+      for (int k = 0; k < taps; ++k) {
+        const std::size_t v = std::min(first + i + k, row.voxels - 1);
+        weight[k] = loadRow<taps>(weights[v].data());
+        slope[k] = loadRow<taps>(slopes[v].data());
+        lines[k] = row.lines + starts[v];
+      }
+      for (int e = 0; e < D * D; ++e) {
+        Row<taps> product[taps];
+        for (int k = 0; k < taps; ++k)
+          product[k] = loadRow<taps>(lines[k] + e * row.points) * (e % D == 0 ? slope : weight)[k];
+        const Row<taps> sums = sumsOfRows(product);
+        std::memcpy(derivatives.entry[e] + i, &sums, sizeof sums);
+      }
+    }
     if (row.before)
-      for (int e = 0; e < D * D; ++e)
-        at.before[e / D][e % D] = static_cast<double>(row.before[v * D * D + e]);
-    sum.penalty += at.penalty(g, covector);
-    ++sum.asked;
+      for (int i = 0; i < count; ++i)
+        for (int e = 0; e < D * D; ++e)
+          before.entry[e][i] = static_cast<double>(row.before[(first + i) * D * D + e]);
+    for (int i = 0; i < voxelsAtOnce; ++i) {
+      double jacobianBefore[D][D], cofactor[D][D], g[D][D];
+      derivatives.get(i, g);
+      before.get(i, jacobianBefore);
+      determinants[i] = folding.determinant(g, jacobianBefore, cofactor);
+      cofactors.set(i, cofactor);
+    }
+    for (int i = 0; i < count; ++i) {
+      if (asked && asked[i] == 0)
+        continue;
+      const VolumePenalty penalty = volumePenalty(determinants[i], folding.tolerated);
+      sum.penalty += penalty.value;
+      slopesOfPenalty[i] = penalty.slope;
+      ++sum.asked;
+    }
     if (!row.spread)
       continue;
-    double* const spread = row.spread + starts[v];
-    for (int c = 0; c < D; ++c)
-      for (int e = 0; e < D; ++e)
-        addToRow<taps>(spread + (c * D + e) * row.points, (e == 0 ? slope : weight) * covector[c][e]);
+    for (int i = 0; i < voxelsAtOnce; ++i) {
+      double cofactor[D][D], covector[D][D];
+      cofactors.get(i, cofactor);
+      folding.covectorOf(cofactor, slopesOfPenalty[i], covector);
+      derivatives.set(i, covector);
+    }
+    for (int i = 0; i < count; ++i) {
+      if (asked && asked[i] == 0)
+        continue;
+      const std::size_t v = first + i;
+      const Row<taps> weight = loadRow<taps>(weights[v].data()), slope = loadRow<taps>(slopes[v].data());
+      double* const spread = row.spread + starts[v];
+      for (int e = 0; e < D * D; ++e)
+        addToRow<taps>(spread + e * row.points, (e % D == 0 ? slope : weight) * derivatives.entry[e][i]);
+    }
   }
   return sum;
 }
