@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
@@ -91,10 +92,9 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
                             bool isSeries, const std::string& transform, Log& log)
 {
   const InputHeaders headers = readHeaders(request, log);
-  const auto pictures = headers.dimension() == 2   ? &picturesOfFiles<2>
-                        : headers.dimension() == 3 ? &picturesOfFiles<3>
-                                                   : &picturesOfFiles<4>;
-  return pictures(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
+  return withConstant<2, 4>(headers.dimension(), [&]<int D>() {
+    return picturesOfFiles<D>(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
+  });
 }
 
 /// The transform of the last stage. Throws Error(unreadableInput) if it is not the one that the run wrote.
