@@ -1,5 +1,13 @@
-#include "Testing/Tools/CutFiles.h"
-
+// usage: cut-files CASES SEED FILE...
+// Damages image files in many ways and cuts them: a file that reads whole must not read when it is cut, or
+// must read as the same image (where what was cut off was no part of it). The files are images, each small,
+// and the data files that some of them name; all lie in one folder. Two kinds of cuts are left out, since
+// nobody can see them: one within the last number of a text, and one of a data file whose voxels are counted
+// from its end. Prints how many cases were tried, how many damaged files read whole, and how many of those
+// did not read when cut. Ends with 0, or with 1 if a part was read as if it were whole; then the file and its
+// part are kept in the working folder, as cut-NUMBER-whole.* and cut-NUMBER-part.*. A case whose library ends
+// the process, or takes more than 20 s, is counted, kept as cut-NUMBER-ended.*, and no failure: the programs
+// read such files in processes of their own.
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/LowerCase.h"
@@ -271,8 +279,7 @@ bool isImage(const std::string& name)
                              [&](const char* ending) { return name.ends_with(ending); });
 }
 
-}
-
+/// The exit code of the program.
 int cutFiles(const std::vector<std::string>& paths, std::uint64_t cases, std::uint64_t seed)
 {
   seed *= 0x9E3779B97F4A7C15ull;
@@ -325,4 +332,14 @@ int cutFiles(const std::vector<std::string>& paths, std::uint64_t cases, std::ui
   return counts.wrong > 0 ? 1 : 0;
 }
 
+}
+}
+
+int main(int argc, char** argv)
+{
+  if (argc < 4) {
+    std::cerr << "usage: cut-files CASES SEED FILE...\n";
+    return 2;
+  }
+  return tessera::testing::cutFiles({argv + 3, argv + argc}, std::stoull(argv[1]), std::stoull(argv[2]));
 }

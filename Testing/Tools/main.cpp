@@ -5,7 +5,6 @@
 #include "Core/Image/Points/PointsFile.h"
 #include "Testing/Support/Scenes/KnownMotion.h"
 #include "Testing/Support/Scenes/Phantom.h"
-#include "Testing/Tools/CutFiles.h"
 #include "Testing/Tools/Differences.h"
 #include "Testing/Tools/JsonValue.h"
 #include "Testing/Tools/NumbersAgree.h"
@@ -308,9 +307,6 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
     return pointsAgree<D>(given, files.at(0), files.at(1));
   if (verb == "json")
     return printJsonValue(files.at(0), files.at(1));
-  if (verb == "cut-files")
-    return cutFiles(files, static_cast<std::uint64_t>(listOf<double>(given, "cases", 1, 1000)[0]),
-                    static_cast<std::uint64_t>(listOf<double>(given, "seed", 1, 1)[0]));
   if (verb == "peak-memory")
     return printPeakMemory(files);
   if (verb == "dice")
@@ -323,11 +319,10 @@ int main(int argc, char** argv)
 {
   std::string verb;
   std::vector<std::string> files;
-  options::options_description description(
-      "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points "
-      "IMAGE | move-points LIKE POINTS | header IMAGE | "
-      "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH "
-      "| dice A B | json FILE POINTER | cut-files FILES | peak-memory -- COMMAND");
+  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points "
+                                           "IMAGE | move-points LIKE POINTS | header IMAGE | "
+                                           "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH "
+                                           "| dice A B | json FILE POINTER | peak-memory -- COMMAND");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));
@@ -336,9 +331,9 @@ int main(int argc, char** argv)
   for (const char* flag : {"2d", "4d", "oblique", "invert", "textured", "values-only"})
     add(flag, "");
   for (const char* list :
-       {"size",     "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",      "wave-length-mm", "noise",
-        "seed",     "share",   "within",   "of-range", "relative", "share-beyond", "mean",           "median",
-        "at-least", "labels",  "per-axis", "margin",   "above",    "cases"})
+       {"size",  "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",  "wave-length-mm",
+        "noise", "seed",    "share",    "within",   "of-range", "relative", "share-beyond",
+        "mean",  "median",  "at-least", "labels",   "per-axis", "margin",   "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;
   places.add("verb", 1).add("files", -1);
