@@ -129,7 +129,7 @@ class SameAsProgram(InAFolder):
                         "fixed_mask": self.all,
                         "moving_mask": self.all,
                     }
-                self.run_both(words, arguments, (8, name))
+                self.run_both(words, arguments, (3, name))
 
     def test_all_forms_and_numbers_of_threads(self):
         for name in "Rigid", "FreeFormNMI":

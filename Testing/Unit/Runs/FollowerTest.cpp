@@ -236,7 +236,7 @@ TEST_F(FollowerTest, ASlowDriftIsFollowedWithoutAColdStart)
   Log log;
   Follower<2> follower(allComponents(), requestOf({rigid, freeForm}), log);
   follower.update({"first", patient({})});
-  constexpr int updates = 200;
+  constexpr int updates = 100;
   double meanMm = 0;
   for (int i = 1; i <= updates; ++i) {
     const Pose pose{0.025 * i, 0.00025 * i, 3 * std::sin(i / 10.0)};

@@ -219,7 +219,7 @@ template <int D>
 void expectExactJacobianTerms(const Case& c)
 {
   const Example<D> example(c);
-  const Points<D> points = example.points(D == 4 ? 20 : 60, 0.7);
+  const Points<D> points = example.points(D == 4 ? 8 : 60, 0.7);
   const std::size_t parameterCount = example.transform.parameterCount(), controlPoints = parameterCount / D;
   std::vector<double> general = randomVector(parameterCount, 21, 0.5, 3), equal(parameterCount);
   for (std::size_t k = 0; k < parameterCount; ++k)
