@@ -1,5 +1,6 @@
 """Registrations have the bits of the program, for every shipped parameter file and any number of threads."""
 
+import re
 import shutil
 import unittest
 from pathlib import Path
@@ -117,10 +118,12 @@ class SameAsProgram(InAFolder):
             with self.assertRaisesRegex(tessera.Error, words):
                 call()
 
-    def test_every_shipped_file_by_name(self):
+    def test_every_shipped_file_with_few_iterations(self):
         for name, path in tessera.parameter_files().items():
             with self.subTest(name):
-                words, arguments = ["-p", path], {}
+                text = re.sub("(?m)^.MaximumNumberOfIterations .*", "(MaximumNumberOfIterations 20)", Path(path).read_text())
+                Path("few.txt").write_text(text)
+                words, arguments = ["-p", "few.txt"], {}
                 if name in ("LungFreeForm", "LungSpline"):
                     words += ["-fp", "p.txt", "-mp", "q.txt", "-fMask", "all.mha", "-mMask", "all.mha"]
                     arguments = {
@@ -129,7 +132,7 @@ class SameAsProgram(InAFolder):
                         "fixed_mask": self.all,
                         "moving_mask": self.all,
                     }
-                self.run_both(words, arguments, (3, name))
+                self.run_both(words, arguments, (3, text))
 
     def test_all_forms_and_numbers_of_threads(self):
         for name in "Rigid", "FreeFormNMI":
