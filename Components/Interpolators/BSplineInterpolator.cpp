@@ -3,6 +3,7 @@
 #include "Components/Interpolators/Shared/LinearBatch.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 namespace tessera {
 namespace {
@@ -69,6 +70,8 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
     fineSpline_ = SplineImage<D, double>(fineCoefficients_.get(), image->geometry);
     return;
   }
+  if (order_ > 1)
+    hostVoxels<D>(image);
   if (order_ > 1 && !onlyCountsMemory(context))
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
   if (context.onCuda())

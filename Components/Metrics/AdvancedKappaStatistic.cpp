@@ -3,6 +3,7 @@
 #include "Components/Metrics/Shared/MovingSamples.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ void AdvancedKappaStatistic<D>::prepareForLevel(Context& context, const TermLeve
                  parameters_.get(foregroundValue, level.level)};
   formula_ = KappaOfMemberships(parameters_.get(useComplement, level.level));
   for (const auto& [image, name] : {std::pair{level.fixed, "fixed"}, std::pair{level.moving, "moving"}})
-    if (!image->voxels.empty()
+    if (!hostVoxels<D>(image).empty()
         && std::ranges::none_of(image->voxels, [this](float v) { return foreground_.contains(v); }))
       parameters_.warn("AdvancedKappaStatistic: level " + std::to_string(level.level) + ": no voxel of the "
                        + name + " image is foreground, which is "

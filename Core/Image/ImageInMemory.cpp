@@ -5,6 +5,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Image/Voxels/VoxelValues.h"
 
 #include <algorithm>
@@ -79,9 +80,11 @@ void checkInMemory(const std::string& name, const ImageGeometry<D>& geometry, st
 template <int D>
 CheckedImage<D> checkedImage(const std::string& name, const ImagePointer<D>& image, int threads)
 {
-  checkInMemory<D>(name, image->geometry, image->voxels.size());
-  if (countNonFinite(image->voxels, threads) == 0)
+  checkInMemory<D>(name, image->geometry, voxelsInMemory<D>(image));
+  const std::optional<VoxelExtremes> onCuda = extremesOnCuda<D>({}, image);
+  if (onCuda ? onCuda->nonFinite == 0 : countNonFinite(image->voxels, threads) == 0)
     return {image, 0, nullptr};
+  hostVoxels<D>(image);
   LoadedImage<D> copy{*image, 0, nullptr};
   setAsideNonFinite(name, threads, copy);
   return {std::make_shared<Image<D>>(std::move(copy.image)), copy.nanVoxels, copy.finiteVoxels};

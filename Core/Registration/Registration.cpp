@@ -109,14 +109,17 @@ double meanInPlaneSpacingMm(const StageInput<D>& input)
 template <int D>
 std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const TransformChain<D>& chain)
 {
-  PointList<D> points = allSamples<D>(gridOfAbout<D>(samplesForScales, input.fixed.front(), nullptr));
-  for (std::size_t first = 0; first < points.positions(); first += batchCapacity) {
-    const std::size_t count = std::min(batchCapacity, points.positions() - first);
-    mapInitial<D>(context, chain, {pointersTo<D>(std::as_const(points.mm), first), count},
-                  pointersTo<D>(points.mm, first));
+  const SampleSet<D> grid = gridOfAbout<D>(samplesForScales, input.fixed.front(), nullptr);
+  std::array<std::vector<double>, D> pointsMm;
+  PointBatch<D> batch;
+  for (std::size_t first = 0; first < positionCount(grid); first += batchCapacity) {
+    fillBatch<D>(grid, first, std::min(first + batchCapacity, positionCount(grid)), batch, nullptr);
+    mapInitial<D>(context, chain, batch.list(), batch.out());
+    for (int d = 0; d < D; ++d)
+      pointsMm[d].insert(pointsMm[d].end(), batch.mm[d].begin(), batch.mm[d].begin() + batch.count);
   }
   return optimizable(*chain.transform)
-      .scales(context, ListSamples<D>{pointersTo<D>(std::as_const(points.mm)), points.positions()},
+      .scales(context, ListSamples<D>{pointersTo<D>(std::as_const(pointsMm)), pointsMm[0].size()},
               chain.parameters);
 }
 
@@ -393,7 +396,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   stage.chain.combination = combinationOf(parameters);
   stage.chain.transform = stage.components.transform;
   const std::size_t first = beginStage(stage);
-  if (!optimizable(*stage.chain.transform).scalesFollowLevels()) {
+  if (!optimizable(*stage.chain.transform).scalesFollowLevels() && std::ranges::count(stage.runs, true) > 0) {
     log.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
     stage.scales = scalesOf(context, input, stage.chain);
     log.info("Scales for transform parameters are: " + textOf(stage.scales));

@@ -3,6 +3,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Runs/RunRequest.h"
 
 #include <string>
@@ -13,7 +14,7 @@ namespace tessera {
 template <int D>
 ImageHeader headerInMemory(const std::string& name, const HeldImage<D>& held)
 {
-  checkInMemory(name, held.image->geometry, held.image->voxels.size());
+  checkInMemory(name, held.image->geometry, voxelsInMemory<D>(held.image));
   return headerOf(name, held.image->geometry, held.type);
 }
 template <int D>

@@ -81,11 +81,11 @@ void warnOfExtents(const ImageHeader& fixed, const ImageHeader& moving, Log& log
 
 /// The image as a registration takes it. Tells of voxels that are not finite and of a constant filling.
 template <int D>
-PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D>& read,
-                                  bool leavesOutFilling, int threads, Log& log)
+PreparedVoxels<D> preparedAndTold(const Context& context, const std::string& where,
+                                  const CheckedImage<D>& read, bool leavesOutFilling, Log& log)
 {
-  Context host{Device{}, threads};
-  const std::optional<ConstantFilling> filling = findConstantFilling<D>(host, read);
+  Context host = context.onCpu();
+  const std::optional<ConstantFilling> filling = findConstantFilling<D>(context, read);
   const bool leavesOut = filling && filling->isFar && leavesOutFilling;
   const PreparedVoxels<D> prepared = prepareVoxels<D>(host, read, leavesOut ? &*filling : nullptr);
   const std::string background = prepared.background
@@ -114,12 +114,13 @@ PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D
 }
 
 template <int D>
-void checkVoxels(const std::string& where, const Image<D>& image, bool refusesConstantImages, Log& log)
+void checkVoxels(const Context& context, const std::string& where, const ImagePointer<D>& image,
+                 bool refusesConstantImages, Log& log)
 {
-  const std::vector<float>& voxels = image.voxels;
-  if (std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) != voxels.end())
+  const std::optional<float> only = onlyValue<D>(context, image);
+  if (!only)
     return;
-  const std::string constant = where + ": every voxel is " + realText(voxels.front())
+  const std::string constant = where + ": every voxel is " + realText(*only)
                                + ": an image without contrast cannot guide a registration.";
   if (refusesConstantImages)
     throw Error(ExitCode::unreadableInput, constant + " Allowed: an image with contrast.");
@@ -150,6 +151,8 @@ std::shared_ptr<const OnGrid> placed(const std::shared_ptr<const OnGrid>& given,
 {
   if (!given || usesDirectionCosines)
     return given;
+  if constexpr (std::is_same_v<OnGrid, Image<D>>)
+    hostVoxels<D>(given);
   return std::make_shared<OnGrid>(
       OnGrid{geometryInUse<D>(given->geometry, usesDirectionCosines), given->voxels});
 }
@@ -329,8 +332,9 @@ SharesOutside Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log
 }
 
 template <int D>
-InputSide<D> Inputs<D>::loaded(const std::string& option, const std::vector<GivenImage>& images,
-                               const std::vector<GivenMask>& masks, bool leavesOutFilling, Log& log) const
+InputSide<D> Inputs<D>::loaded(const Context& context, const std::string& option,
+                               const std::vector<GivenImage>& images, const std::vector<GivenMask>& masks,
+                               bool leavesOutFilling, Log& log) const
 {
   const int threads = request_.threads;
   Side side;
@@ -349,8 +353,10 @@ InputSide<D> Inputs<D>::loaded(const std::string& option, const std::vector<Give
   for (const GivenImage& given : images) {
     notes.clear();
     const CheckedImage<D> read = withContext(option, [&] {
-      if (const HeldImage<D>* const held = given.held<D>())
-        return held->checked(given.path, threads);
+      if (const HeldImage<D>* const held = given.held<D>()) {
+        const auto onCuda = extremesOnCuda<D>(context, held->image);
+        return onCuda && onCuda->nonFinite == 0 ? CheckedImage<D>(*held) : held->checked(given.path, threads);
+      }
       LoadedImage<D> file = readImage<D>(given.path, request_.reading, notes, threads);
       return CheckedImage<D>{std::make_shared<Image<D>>(std::move(file.image)), file.nanVoxels,
                              file.finiteVoxels};
@@ -358,8 +364,8 @@ InputSide<D> Inputs<D>::loaded(const std::string& option, const std::vector<Give
     for (const std::string& note : notes)
       log.note(option + ": " + note);
     const std::string where = option + ": " + given.path;
-    const PreparedVoxels<D> prepared = preparedAndTold<D>(where, read, leavesOutFilling, threads, log);
-    checkVoxels<D>(where, *prepared.image, request_.refusesConstantImages, log);
+    const PreparedVoxels<D> prepared = preparedAndTold<D>(context, where, read, leavesOutFilling, log);
+    checkVoxels<D>(context, where, prepared.image, request_.refusesConstantImages, log);
     side.images.push_back(prepared.image);
     side.valid.push_back(prepared.valid);
     if (!side.firstAsRead.image)
@@ -369,13 +375,14 @@ InputSide<D> Inputs<D>::loaded(const std::string& option, const std::vector<Give
 }
 
 template <int D>
-void Inputs<D>::load(bool leavesOutFilling, Log& log, std::optional<Side>* shared)
+void Inputs<D>::load(const Context& context, bool leavesOutFilling, Log& log, std::optional<Side>* shared)
 {
-  fixed_ =
-      shared && *shared ? **shared : loaded("-f", request_.fixed, request_.fixedMasks, leavesOutFilling, log);
+  fixed_ = shared && *shared
+               ? **shared
+               : loaded(context, "-f", request_.fixed, request_.fixedMasks, leavesOutFilling, log);
   if (shared)
     *shared = fixed_;
-  moving_ = loaded("-m", request_.moving, request_.movingMasks, leavesOutFilling, log);
+  moving_ = loaded(context, "-m", request_.moving, request_.movingMasks, leavesOutFilling, log);
   for (const ImageHeader& header : headers_.moving)
     for (int d = 0; d < D; ++d)
       if (header.size[d] == 1)

@@ -54,10 +54,10 @@ public:
   SharesOutside warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
 
   /// Reads the voxels of all images and masks, once, and leaves out or fills those without a value (see
-  /// prepareVoxels); a constant filling is one of them if the caller says so. The fixed side is taken from
-  /// `shared`, unless that is null, and put there if it is empty. Throws Error, also for an image without
-  /// contrast if the request refuses it.
-  void load(bool leavesOutFilling, Log&, std::optional<Side>* shared = nullptr);
+  /// prepareVoxels); a constant filling is one of them if the caller says so. Images that lie on the
+  /// context's device are looked at there. The fixed side is taken from `shared`, unless that is null, and
+  /// put there if it is empty. Throws Error, also for an image without contrast if the request refuses it.
+  void load(const Context&, bool leavesOutFilling, Log&, std::optional<Side>* shared = nullptr);
   /// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
   void checkMaskedVoxels(bool usesDirectionCosines) const;
 
@@ -72,8 +72,8 @@ public:
   ImageGeometry<D> movingInFile() const { return geometryOf<D>(headers_.moving.front()); }
 
 private:
-  Side loaded(const std::string& option, const std::vector<GivenImage>&, const std::vector<GivenMask>&,
-              bool leavesOutFilling, Log&) const;
+  Side loaded(const Context&, const std::string& option, const std::vector<GivenImage>&,
+              const std::vector<GivenMask>&, bool leavesOutFilling, Log&) const;
   void place(const Side&, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
              std::vector<MaskPointer<D>>& masks, std::vector<MaskPointer<D>>& erodedParts) const;
 

@@ -1,6 +1,7 @@
 #include "Core/Runs/MissingVoxels.h"
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/Terms/IntensityRange.h"
 
@@ -29,6 +30,14 @@ bool hasValue(const CheckedImage<D>& read, std::size_t voxel)
   return !read.finiteVoxels || read.finiteVoxels->voxels[voxel] != 0;
 }
 
+/// Whether a value lies far enough from all others, which go from the least to the greatest one.
+bool isApart(float value, float least, float greatest)
+{
+  const double range = static_cast<double>(greatest) - least,
+               gap = std::max(static_cast<double>(least) - value, static_cast<double>(value) - greatest);
+  return value != 0 && gap > (value < 0 ? leastGapBelow : 1) * range;
+}
+
 /// The image's filling, if that is `candidate`. Ends at the first voxels that show that it is not.
 template <int D>
 std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float candidate)
@@ -50,7 +59,7 @@ std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float cand
     const double range = static_cast<double>(filling.greatest) - filling.least,
                  gap = std::max(static_cast<double>(filling.least) - candidate,
                                 static_cast<double>(candidate) - filling.greatest);
-    if (gap <= (candidate < 0 ? leastGapBelow : 1) * range)
+    if (!isApart(candidate, filling.least, filling.greatest))
       return {};
     gapInRanges = gap / range;
     if (others.size() < leastValues)
@@ -119,7 +128,12 @@ void fillFromNeighbours(Context& context, const Mask<D>& valid, Image<D>& image)
 template <int D>
 std::optional<ConstantFilling> findConstantFilling(const Context& context, const CheckedImage<D>& read)
 {
-  const IntensityRange range = intensityRange<D>(context, *read.image, nullptr, "the image");
+  if (const auto found = extremesOnCuda<D>(context, read.image);
+      found && !read.finiteVoxels && !isApart(found->least, found->nextLeast, found->greatest)
+      && !isApart(found->greatest, found->least, found->nextGreatest))
+    return {};
+  const IntensityRange range = intensityRange<D>(context, read.image, nullptr, "the image");
+  hostVoxels<D>(read.image);
   for (const float candidate : {range.lowest, range.highest})
     if (candidate != 0)
       if (const std::optional<ConstantFilling> filling = fillingOf<D>(read, candidate))
@@ -128,10 +142,22 @@ std::optional<ConstantFilling> findConstantFilling(const Context& context, const
 }
 
 template <int D>
+std::optional<float> onlyValue(const Context& context, const ImagePointer<D>& image)
+{
+  if (const auto found = extremesOnCuda<D>(context, image))
+    return found->least == found->greatest ? std::optional(found->least) : std::nullopt;
+  const std::vector<float>& voxels = image->voxels;
+  return std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) == voxels.end()
+             ? std::optional(voxels.front())
+             : std::nullopt;
+}
+
+template <int D>
 PreparedVoxels<D> prepareVoxels(Context& context, const CheckedImage<D>& read, const ConstantFilling* filling)
 {
   if (!read.finiteVoxels && !filling)
     return {read.image, nullptr, {}};
+  hostVoxels<D>(read.image);
   auto image = std::make_shared<Image<D>>(*read.image);
   auto valid = std::make_shared<Mask<D>>(image->geometry, std::vector<std::uint8_t>(image->voxels.size(), 1));
   float least = std::numeric_limits<float>::infinity(), greatest = -least;
@@ -157,6 +183,6 @@ PreparedVoxels<D> prepareVoxels(Context& context, const CheckedImage<D>& read, c
   return {image, nullptr, background};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(findConstantFilling<D>, prepareVoxels<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(findConstantFilling<D>, onlyValue<D>, prepareVoxels<D>);
 
 }

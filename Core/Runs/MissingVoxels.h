@@ -23,6 +23,10 @@ struct ConstantFilling {
 template <int D>
 std::optional<ConstantFilling> findConstantFilling(const Context&, const CheckedImage<D>&);
 
+/// The value of all voxels; none: they differ.
+template <int D>
+std::optional<float> onlyValue(const Context&, const ImagePointer<D>&);
+
 /// An image as a registration takes it.
 template <int D>
 struct PreparedVoxels {

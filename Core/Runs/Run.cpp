@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TermOfSeries.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
@@ -198,7 +199,9 @@ private:
     const auto start = Clock::now();
     log_.info("");
     log_.info("Reading images...");
-    inputs_->load(std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling; }),
+    const bool isWarm = warm_ && !known_.empty() && !warm_->contexts.empty();
+    inputs_->load(isWarm ? warm_->contexts.begin()->second : Context{Device{}, request_.threads},
+                  std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling; }),
                   log_, warm_ ? &warm_->fixed : nullptr);
     for (const bool uses : directionsInUse<D>(stages_))
       inputs_->checkMaskedVoxels(uses);
@@ -264,6 +267,10 @@ private:
     ofStage.isSeries = std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
       return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
     });
+    for (const auto* images : {&input.fixed, &input.moving}) // kernels alone take those that the host has not
+      for (const ImagePointer<D>& of : *images)
+        if (!context.onCuda() || ofStage.isSeries)
+          hostVoxels<D>(of);
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);

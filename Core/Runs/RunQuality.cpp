@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
@@ -140,8 +141,10 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
 /// Whether an image has few values in patches: three of four voxels without its commonest value equal the
 /// next one along the first axis. Of images of tissue at most one of seven do.
 template <int D>
-bool isInPatches(const Image<D>& image)
+bool isInPatches(const ImagePointer<D>& pointer)
 {
+  hostVoxels<D>(pointer);
+  const Image<D>& image = *pointer;
   constexpr std::size_t wantedVoxels = 100'000, mostValues = 256;
   const std::size_t width = image.geometry.size[0], voxels = image.voxels.size(),
                     step = width * std::max<std::size_t>(1, voxels / wantedVoxels);
@@ -288,8 +291,8 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
   }
   RunQuality quality;
   quality.points = distances<D>(inputs.points, before, result);
-  quality.fixedIsInPatches = isInPatches<D>(*inputs.fixed.front());
-  quality.movingIsInPatches = isInPatches<D>(*inputs.moving.front());
+  quality.fixedIsInPatches = isInPatches<D>(inputs.fixed.front());
+  quality.movingIsInPatches = isInPatches<D>(inputs.moving.front());
   if (all.points == 0)
     return quality;
   quality.overlapBefore = all.before.count / all.points;

@@ -1,5 +1,6 @@
 #include "Core/Runs/StageImage.h"
 
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registration/Stage/ResamplingMemory.h"
@@ -37,6 +38,8 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
 {
   const auto start = std::chrono::steady_clock::now();
   Context context = contextFor(ofStage, chain, log);
+  if (!context.onCuda())
+    hostVoxels<D>(moving);
   interpolator.prepareForLevel(context, moving, 0);
   const double prepared = secondsSince(start);
   const PixelType type = resampler.resultImage().pixelType;

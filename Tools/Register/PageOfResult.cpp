@@ -80,7 +80,7 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
   };
   const auto given = chainOf(request.initialTransform.path), result = chainOf(transform);
   Inputs<D> inputs(request, headers);
-  inputs.load(false, log);
+  inputs.load(host, false, log);
   const StageInput<D> input = inputs.ofStage(0, usesDirectionCosines, nullptr);
   JudgedRun<D> run{registry,    request,      input, usesDirectionCosines, inputs.fixedInFile().direction,
                    given.get(), result.get(), host};

@@ -3,6 +3,7 @@
 #include "Components/Transforms/Shared/CoarsePair.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
@@ -218,6 +219,8 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
 {
   const bool turns = largestAngle > 0;
   Context onCpu = context.onCpu();
+  hostVoxels<D>(start.fixed);
+  hostVoxels<D>(start.moving);
   const CoarsePair<D> quick(onCpu, start, quickPoints<D>), coarse(onCpu, start, coarsePoints<D>);
   std::vector<Candidate<D>> best =
       bestOf<D>(coarseCandidates<D>(onCpu, quick, evenTurns<D>(largestAngle)), quick, climbedStarts);

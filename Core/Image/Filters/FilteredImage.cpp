@@ -3,6 +3,7 @@
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
@@ -60,16 +61,21 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
 {
   if (steps.empty())
     return original;
-  if (!context.onCuda())
+  if (!context.onCuda()) {
+    hostVoxels<D>(original);
     return filteredOnCpu<D>(context, original, steps);
+  }
   const bool counts = onlyCountsMemory(context);
   if (!counts) {
     const double usable = usableDeviceMemory(context);
     const bool isThere = areVoxelsOnCuda<D>(context, original);
-    const auto thereBytes = isThere ? static_cast<double>(original->voxels.size() * sizeof(float)) : 0;
+    const auto thereBytes =
+        isThere ? static_cast<double>(original->geometry.voxelCount() * sizeof(float)) : 0;
     if (filteredImageDeviceBytes<D>(original->geometry.size, steps, originals || isThere) - thereBytes
-        > usable)
+        > usable) {
+      hostVoxels<D>(original);
       return filteredInSlabs<D>(context, *original, steps, usable);
+    }
   }
   const MemoryPart part(context, "images");
   auto there = voxelsOnCuda<D>(context, original);

@@ -18,7 +18,7 @@ ImagePointer<D> FilteredImages<D>::of(Context& context, const ImagePointer<D>& o
   if (made == made_.end()) {
     Made one{context.stream.get(), original, steps, nullptr, {}};
     one.image = filteredImage<D>(context, original, steps, &one.onCuda, originals);
-    const double bytes = static_cast<double>(one.image->voxels.size() * sizeof(float));
+    const double bytes = static_cast<double>(one.image->geometry.voxelCount() * sizeof(float));
     if (context.onCuda() && 16 * bytes > usableDeviceMemory(context))
       one.onCuda.clear();
     else if (context.onCuda() && steps.empty())

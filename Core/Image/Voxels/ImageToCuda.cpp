@@ -1,7 +1,5 @@
 #include "Core/Image/Voxels/ImageToCuda.h"
 
-#include "Core/Image/ImageInMemory.h"
-
 #include <algorithm>
 
 namespace tessera {
@@ -138,37 +136,6 @@ std::optional<ImagesOnCuda<D>> ImageToCuda<D>::run()
   return brought;
 }
 
-template <int D>
-ImagesOnCuda<D> checkedOnCuda(const std::string& name, const Context& context,
-                              const ImageGeometry<D>& geometry, Buffer<float>&& voxels)
-{
-  checkInMemory<D>(name, geometry, voxels.size());
-  const std::size_t count = voxels.size();
-  float* const values = voxels.span().data();
-  const auto convert = [&](float* to, std::uint8_t* finite, VoxelCounts* counts) {
-    storedToFloatsOnCuda(context, reinterpret_cast<const std::byte*>(values), {}, 0, count, to, finite,
-                         counts);
-  };
-  Buffer<VoxelCounts> counts;
-  counts.fromHost(context, std::vector<VoxelCounts>(1));
-  convert(nullptr, nullptr, counts.span().data());
-  const std::size_t nonFinite = counts.toHost(context).front().nonFinite;
-  if (nonFinite == count)
-    failNoneFinite(name, count);
-  ImagesOnCuda<D> checked;
-  if (nonFinite > 0) {
-    Buffer<std::uint8_t> finite(context, count);
-    convert(nullptr, finite.span().data(), nullptr);
-    convert(values, nullptr, nullptr);
-    checked.valid = std::make_shared<Mask<D>>(geometry, std::vector<std::uint8_t>());
-    checked.validVoxels = shareVoxelsOnCuda<D>(context, checked.valid, std::move(finite));
-  }
-  checked.images.push_back(std::make_shared<Image<D>>(Image<D>{geometry, {}}));
-  checked.voxels.push_back(shareVoxelsOnCuda<D>(context, checked.images.back(), std::move(voxels)));
-  return checked;
-}
-
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(checkedOnCuda<D>);
 TESSERA_INSTANTIATE_CLASS_TO_4(VoxelsToCuda);
 TESSERA_INSTANTIATE_CLASS_TO_4(ImageToCuda);
 

@@ -51,12 +51,6 @@ struct ImagesOnCuda {
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels;
 };
 
-/// An image whose voxels are on the context's CUDA device already, by the rules of checkedImage(). Waits for
-/// the device. Throws Error(unreadableInput).
-template <int D>
-ImagesOnCuda<D> checkedOnCuda(const std::string& name, const Context&, const ImageGeometry<D>&,
-                              Buffer<float>&& voxels);
-
 /// Reads a whole file to a CUDA device.
 template <int D>
 class ImageToCuda {

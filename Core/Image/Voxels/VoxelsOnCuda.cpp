@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 #include <algorithm>
 #include <map>
@@ -81,6 +82,11 @@ std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context,
 template <int D>
 std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context, const ImagePointer<D>& image)
 {
+  if (onlyCountsMemory(context))
+    return sharedCopy<float>(context, image);
+  if (auto own = ownVoxelsOnCuda<D>(context.device, image))
+    return own;
+  hostVoxels<D>(image); // of another device
   return sharedCopy<float>(context, image);
 }
 
@@ -100,7 +106,7 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context,
 template <int D>
 bool areVoxelsOnCuda(const Context& context, const ImagePointer<D>& image)
 {
-  return SharedCopies<float, Image<D>>::isThere(context, image);
+  return SharedCopies<float, Image<D>>::isThere(context, image) || ownVoxelsOnCuda<D>(context.device, image);
 }
 
 template <int D>

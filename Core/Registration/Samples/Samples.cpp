@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/HostDevice.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
@@ -91,7 +92,9 @@ std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t cou
       continue;
     for (int d = 0; d < D; ++d)
       points[d][kept] = points[d][i];
-    fixed[kept++] = fixed[i];
+    if (fixed)
+      fixed[kept] = fixed[i];
+    ++kept;
   }
   return kept;
 }
@@ -119,13 +122,14 @@ void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t las
 {
   const ImageGeometry<D>& geometry = lattice.image->geometry;
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
+  const float* const voxels = fixed ? hostVoxels<D>(lattice.image).data() : nullptr;
   points.count = 0;
   forEachSegment<D>(lattice, first, last, [&](const RowSegment<D>& segment) {
     const PointsOut<D> out = pointersTo<D>(points.mm, points.count);
-    float* fixedOut = fixed + points.count;
+    float* const fixedOut = fixed ? fixed + points.count : nullptr;
     writeSegment<D>(pointFromIndex, segment, out);
-    const float* row = lattice.image->voxels.data() + voxelOffset<D>(geometry.size, segment.index);
-    for (std::size_t i = 0; i < segment.count; ++i)
+    const float* const row = voxels + voxelOffset<D>(geometry.size, segment.index);
+    for (std::size_t i = 0; fixed && i < segment.count; ++i)
       fixedOut[i] = row[i * segment.step];
     points.count +=
         lattice.mask ? keepInMask<D>(*lattice.mask, geometry, segment, out, fixedOut) : segment.count;
@@ -139,7 +143,8 @@ void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, Poi
   points.count = last - first;
   for (int d = 0; d < D; ++d)
     std::copy(list.mm[d].begin() + first, list.mm[d].begin() + last, points.mm[d].begin());
-  std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
+  if (fixed)
+    std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
 }
 
 /// The bounding box of a box that is mapped.

@@ -151,7 +151,7 @@ std::size_t positionCount(const SampleSet<D>& set)
 }
 
 /// Writes the samples among positions [first, last) of a set (last - first <= batchCapacity): their points
-/// and fixed intensities (room for batchCapacity). Positions outside the mask are left out.
+/// and, unless null, fixed intensities (room for batchCapacity). Positions outside the mask are left out.
 template <int D>
 void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points,
                float* fixed);

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/MaskErosion.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/FeatureTerm.h"
 
@@ -33,13 +34,14 @@ public:
   VoxelBox<D> region(std::size_t term, const ImageGeometry<D>& level, bool cropsToContent)
   {
     const std::size_t number = indexFor(originals_, term);
-    const Image<D>& full = *originals_[number];
-    const VoxelBox<D> region = regionOfLevel<D>(full.geometry, level);
+    const ImagePointer<D>& full = originals_[number];
+    const VoxelBox<D> region = regionOfLevel<D>(full->geometry, level);
     if (!cropsToContent)
       return region;
+    hostVoxels<D>(full);
     if (!content_.contains(number))
-      content_[number] = contentBox<D>(full);
-    return boxInBox<D>(level, region, full.geometry, content_[number], marginOfContentVoxels);
+      content_[number] = contentBox<D>(*full);
+    return boxInBox<D>(level, region, full->geometry, content_[number], marginOfContentVoxels);
   }
 
   ImagePointer<D> of(std::size_t term)

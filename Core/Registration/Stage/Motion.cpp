@@ -62,8 +62,7 @@ Motion motionBetween(const Context& context, const StageInput<D>& input, const M
   forEachRange(host, positionCount(points), batchCapacity, [&](std::size_t first, std::size_t last) {
     Sums& motion = all[first / batchCapacity];
     PointBatch<D> batch;
-    std::array<float, batchCapacity> unused;
-    fillBatch<D>(points, first, last, batch, unused.data());
+    fillBatch<D>(points, first, last, batch, nullptr);
     const PointBatch<D> before = mapped<D>(start, batch, -1, 0), after = mapped<D>(end, batch, -1, 0);
     std::array<PointBatch<D>, D> beside;
     for (int axis = 0; axis < D; ++axis)

@@ -81,8 +81,8 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
   IntensityRange fixed, moving;
   if (!onlyCountsMemory(context)) {
-    fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
-    moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
+    fixed = intensityRange<D>(context, level.fixed, level.fixedMask.get(), "fixed image");
+    moving = intensityRange<D>(context, level.moving, level.movingMask.get(), "moving image");
   }
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
   const MemoryPart part(context, "samples");

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 #include <algorithm>
 #include <limits>
@@ -68,17 +69,22 @@ Extremes extremesInMask(const Image<D>& image, const Mask<D>& mask, std::size_t 
 }
 
 template <int D>
-IntensityRange intensityRange(const Context& context, const Image<D>& image, const Mask<D>* mask,
+IntensityRange intensityRange(const Context& context, const ImagePointer<D>& image, const Mask<D>* mask,
                               const std::string& name)
 {
+  if (!mask)
+    if (const std::optional<VoxelExtremes> onCuda = extremesOnCuda<D>(context, image);
+        onCuda && onCuda->least <= onCuda->greatest)
+      return {onCuda->least, onCuda->greatest};
   constexpr std::size_t rowsPerChunk = 256;
-  const std::size_t length = image.geometry.size[0], rows = length == 0 ? 0 : image.voxels.size() / length;
+  const std::size_t length = image->geometry.size[0],
+                    rows = length == 0 ? 0 : hostVoxels<D>(image).size() / length;
   std::vector<Extremes> found((rows + rowsPerChunk - 1) / rowsPerChunk);
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     Extremes chunk;
     for (std::size_t row = first; row < last; ++row)
-      chunk.merge(mask ? extremesInMask<D>(image, *mask, row)
-                       : extremesOf(image.voxels.data() + row * length, length));
+      chunk.merge(mask ? extremesInMask<D>(*image, *mask, row)
+                       : extremesOf(image->voxels.data() + row * length, length));
     found[first / rowsPerChunk] = chunk;
   });
 

@@ -14,7 +14,7 @@ struct IntensityRange {
 /// The range of intensities of the voxels whose centre lies in the mask (null: of all voxels); NaN is left
 /// out. `name` is what error messages call the image. Throws Error(unreadableInput) if no voxel is left.
 template <int D>
-IntensityRange intensityRange(const Context&, const Image<D>& image, const Mask<D>* mask,
+IntensityRange intensityRange(const Context&, const ImagePointer<D>& image, const Mask<D>* mask,
                               const std::string& name);
 
 }

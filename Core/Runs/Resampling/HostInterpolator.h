@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
@@ -18,6 +19,7 @@ std::unique_ptr<Interpolator<D>> hostInterpolator(const Registry& registry, cons
   const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
   auto interpolator = registry.create<Interpolator<D>>(name, none, "the quality of a run");
   Context host{Device{}, threads};
+  hostVoxels<D>(image);
   interpolator->prepareForLevel(host, image, 0);
   return interpolator;
 }

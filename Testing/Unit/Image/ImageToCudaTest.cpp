@@ -295,31 +295,5 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
   }
 }
 
-TEST_F(ImageToCudaTest, VoxelsOnTheDeviceAlreadyFollowTheRulesOfFiles)
-{
-  const Context context = makeContext({DeviceKind::cuda, 0}, 3);
-  Image<3> image = noiseImage<3>(grid, 3);
-  const auto checked = [&] {
-    Buffer<float> voxels;
-    voxels.fromHost(context, image.voxels);
-    return checkedOnCuda<3>("fixed", context, image.geometry, std::move(voxels));
-  };
-  const ImagesOnCuda<3> sound = checked();
-  EXPECT_TRUE(sameBits(voxelsOnCuda<3>(context, sound.images.at(0))->toHost(context), image.voxels));
-  EXPECT_EQ(sound.valid, nullptr);
-  image.voxels[7] = NAN;
-  image.voxels.back() = INFINITY;
-  const CheckedImage<3> host = checkedImage<3>("fixed", std::make_shared<Image<3>>(image), 3);
-  const ImagesOnCuda<3> found = checked();
-  EXPECT_TRUE(sameBits(voxelsOnCuda<3>(context, found.images.at(0))->toHost(context), host.image->voxels));
-  ASSERT_TRUE(found.valid);
-  EXPECT_EQ(voxelsOnCuda<3>(context, found.valid)->toHost(context), host.finiteVoxels->voxels);
-  image.voxels.pop_back();
-  EXPECT_EQ(exitCodeOf(checked), ExitCode::unreadableInput);
-  image.geometry.size[0] = 0;
-  image.voxels.clear();
-  EXPECT_EQ(exitCodeOf(checked), ExitCode::unreadableInput);
-}
-
 }
 }

@@ -27,7 +27,8 @@ TEST(IntensityRangeTest, FindsTheExtremesForAnyThreadCount)
   const auto [lowest, highest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
 
   for (const int threads : {1, 2, 3}) {
-    const IntensityRange range = intensityRange<3>(Context{{}, threads}, image, nullptr, "image");
+    const IntensityRange range =
+        intensityRange<3>(Context{{}, threads}, std::make_shared<Image<3>>(image), nullptr, "image");
 
     EXPECT_EQ(range.lowest, *lowest);
     EXPECT_EQ(range.highest, *highest);
@@ -58,7 +59,8 @@ TEST(IntensityRangeTest, LooksInsideTheMaskOnlyAndSkipsWhatIsNotANumber)
     }
 
   for (const Mask<3>* mask : {&sameGrid, &otherGrid}) {
-    const IntensityRange range = intensityRange<3>(Context{{}, 2}, image, mask, "image");
+    const IntensityRange range =
+        intensityRange<3>(Context{{}, 2}, std::make_shared<Image<3>>(image), mask, "image");
 
     EXPECT_EQ(range.lowest, lowest);
     EXPECT_EQ(range.highest, highest);
@@ -69,7 +71,9 @@ TEST(IntensityRangeTest, AnEmptyMaskIsAnUnreadableInput)
 {
   const Image<3> image = gradedImage();
   const Mask<3> empty = drawMask<3>(image.geometry, [](const Vec<3>&) { return false; });
-  const auto act = [&] { intensityRange<3>(Context{}, image, &empty, "moving image"); };
+  const auto act = [&] {
+    intensityRange<3>(Context{}, std::make_shared<Image<3>>(image), &empty, "moving image");
+  };
 
   EXPECT_EQ(messageOf(act), "moving image: no voxel with a value lies inside its mask. Allowed: an image "
                             "with values and a mask that "
