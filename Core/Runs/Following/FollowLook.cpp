@@ -159,37 +159,63 @@ void FixedLook<D>::setBlocks(const ImageGeometry<D>& geometry)
 }
 
 template <int D>
-FitOfImages FixedLook<D>::at(const TransformChain<D>* chain, const ImagePointer<D>& moving,
-                             const MaskPointer<D>& mask, const Context& context) const
+auto FixedLook<D>::mappedBy(const ChainPointer<D>& chain, const Context& context)
+    -> std::shared_ptr<const Mapped>
 {
-  const auto interpolator =
-      hostInterpolator<D>(registry_, knowncomponents::linearInterpolator, moving, context.threads);
-  std::vector<float> values(samples_.size());
-  std::vector<std::uint8_t> inside(samples_.size()), folds(samples_.size());
-  std::vector<double> movedMm(samples_.size());
+  if (const auto known = std::ranges::find(mapped_, chain, [](const auto& of) { return of->chain; });
+      known != mapped_.end())
+    return *known;
+  const auto made = std::make_shared<Mapped>();
+  made->chain = chain;
+  for (std::vector<double>& axis : made->mm)
+    axis.resize(samples_.size());
+  made->folds.resize(samples_.size());
   forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> points;
     points.count = last - first;
     for (std::size_t i = first; i < last; ++i)
       points.set(i - first, samples_[i].pointMm);
     Context host{Device{}, 1};
-    const PointBatch<D> mapped = mappedPoints<D>(chain, points);
-    interpolator->evaluate(host, mapped.list(), values.data() + first, nullptr, inside.data() + first);
-    if (mask)
-      keepInMask<D>(*mask, mapped.list(), inside.data() + first);
+    const PointBatch<D> mapped = mappedPoints<D>(chain.get(), points);
+    for (int d = 0; d < D; ++d)
+      std::copy_n(mapped.mm[d].begin(), points.count, made->mm[d].begin() + first);
+    if (!chain)
+      return;
     std::vector<double> jacobian(D * D * points.count);
-    if (chain)
-      chainSpatialDerivatives<D>(host, *chain, points.list(), jacobian.data(), nullptr);
-    for (std::size_t i = first; i < last; ++i) {
-      movedMm[i] = distanceBetween<D>(points.point(i - first), mapped.point(i - first));
-      folds[i] = chain && !(determinant(jacobianAt<D>(jacobian.data(), points.count, i - first)) > 0);
-    }
+    chainSpatialDerivatives<D>(host, *chain, points.list(), jacobian.data(), nullptr);
+    for (std::size_t i = first; i < last; ++i)
+      made->folds[i] = !(determinant(jacobianAt<D>(jacobian.data(), points.count, i - first)) > 0);
+  });
+  constexpr std::size_t chainsInUse =
+      4; // the new one, the last one, that of the linear stages, the initial one
+  mapped_.push_front(made);
+  if (mapped_.size() > chainsInUse)
+    mapped_.pop_back();
+  return made;
+}
+
+template <int D>
+FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>& moving,
+                             const Context& context)
+{
+  const auto interpolator =
+      hostInterpolator<D>(registry_, knowncomponents::linearInterpolator, moving, context.threads);
+  const auto mapped = mappedBy(chain, context);
+  std::vector<float> values(samples_.size());
+  std::vector<std::uint8_t> inside(samples_.size());
+  std::vector<double> movedMm(samples_.size());
+  forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    const ListSamples<D> points{pointersTo<D>(mapped->mm, first), last - first};
+    Context host{Device{}, 1};
+    interpolator->evaluate(host, points, values.data() + first, nullptr, inside.data() + first);
+    for (std::size_t i = first; i < last; ++i)
+      movedMm[i] = distanceBetween<D>(samples_[i].pointMm, points.point(i - first));
   });
   FitOfImages fit;
   const auto all = static_cast<double>(std::max<std::size_t>(samples_.size(), 1));
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     fit.overlap += inside[i];
-    fit.folded += folds[i];
+    fit.folded += mapped->folds[i];
     fit.meanDisplacementMm += movedMm[i];
     fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, movedMm[i]);
   }
@@ -200,13 +226,10 @@ FitOfImages FixedLook<D>::at(const TransformChain<D>* chain, const ImagePointer<
 }
 
 template <int D>
-double FixedLook<D>::affineBetweenMm(const TransformChain<D>& from, const TransformChain<D>& to,
-                                     const Context& context) const
+double FixedLook<D>::affineBetweenMm(const ChainPointer<D>& from, const ChainPointer<D>& to,
+                                     const Context& context)
 {
-  std::vector<Vec<D>> pointsMm(samples_.size());
-  std::ranges::transform(samples_, pointsMm.begin(), &Sample::pointMm);
-  const std::vector<Vec<D>> fromMm = mappedAll<D>(context, from, pointsMm),
-                            toMm = mappedAll<D>(context, to, pointsMm);
+  const auto before = mappedBy(from, context), after = mappedBy(to, context);
   std::vector<Block<D>> blocks(firstOfBlock_.size() - 1);
   forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
     Block<D>& block = blocks[number];
@@ -215,8 +238,8 @@ double FixedLook<D>::affineBetweenMm(const TransformChain<D>& from, const Transf
     block.hasTexture = block.count > 0;
     for (std::size_t i = first; i < last; ++i)
       for (int d = 0; d < D; ++d) {
-        block.centreMm[d] += pointsMm[i][d] / block.count;
-        block.leftMm[d] += (toMm[i][d] - fromMm[i][d]) / block.count;
+        block.centreMm[d] += samples_[i].pointMm[d] / block.count;
+        block.leftMm[d] += (after->mm[d][i] - before->mm[d][i]) / block.count;
       }
   });
   return affineMm<D>(blocks);

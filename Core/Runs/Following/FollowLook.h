@@ -3,6 +3,8 @@
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
+#include <deque>
+
 namespace tessera {
 
 /// How a moving image fits under a transform, at points of the coarsest level.
@@ -25,12 +27,11 @@ public:
   /// `fixed` is the coarsest level of the fixed image; a null mask is none.
   FixedLook(const Registry&, const ImagePointer<D>& fixed, const MaskPointer<D>&, const Context&);
 
-  /// Null stands for no transform, and for no mask.
-  FitOfImages at(const TransformChain<D>*, const ImagePointer<D>& moving, const MaskPointer<D>&,
-                 const Context&) const;
+  /// Null stands for no transform.
+  FitOfImages at(const ChainPointer<D>&, const ImagePointer<D>& moving, const Context&);
 
   /// The affine motion from one chain to another, as the root mean square over the image.
-  double affineBetweenMm(const TransformChain<D>& from, const TransformChain<D>& to, const Context&) const;
+  double affineBetweenMm(const ChainPointer<D>& from, const ChainPointer<D>& to, const Context&);
 
 private:
   struct Sample {
@@ -39,14 +40,23 @@ private:
     std::size_t block = 0;
   };
 
+  /// The samples through a chain.
+  struct Mapped {
+    ChainPointer<D> chain;
+    std::array<std::vector<double>, D> mm;
+    std::vector<std::uint8_t> folds;
+  };
+
   /// Brings the samples into the order of their blocks.
   void setBlocks(const ImageGeometry<D>&);
+  std::shared_ptr<const Mapped> mappedBy(const ChainPointer<D>&, const Context&);
   void findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
                       const Context&, FitOfImages&) const;
 
   const Registry& registry_;
-  std::vector<Sample> samples_;           // block by block
-  std::vector<std::size_t> firstOfBlock_; // and the number of all samples
+  std::vector<Sample> samples_;                      // block by block
+  std::vector<std::size_t> firstOfBlock_;            // and the number of all samples
+  std::deque<std::shared_ptr<const Mapped>> mapped_; // by the chains that were looked at last
 };
 
 }

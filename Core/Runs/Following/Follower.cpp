@@ -1,11 +1,15 @@
 #include "Core/Runs/Following/Follower.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
+#include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Following/WhatWasRun.h"
+#include "Core/Runs/MissingVoxels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,9 +25,31 @@ std::string percent(double share)
   return decimals(100 * share, 1) + " %";
 }
 
+/// Whether a device has room for an image beside all else, by the rule of FilteredImages.
+template <int D>
+bool staysOnCuda(const Context& context, const ImageGeometry<D>& geometry)
+{
+  return context.onCuda()
+         && 16 * static_cast<double>(geometry.voxelCount() * sizeof(float)) < usableDeviceMemory(context);
+}
+
+/// The image of a file that a CUDA device can read piece by piece, there alone. Null: of others.
+template <int D>
+ImagePointer<D> readToDevice(const Context& context, const ImageHeader& header, const ReadingOptions& options)
+{
+  if (!header.hasRanges || !staysOnCuda(context, geometryOf<D>(header)))
+    return nullptr;
+  SliceReader<D> reader(header.path, options, VoxelsAs::intensities);
+  if (!reader.whyNot().empty() || reader.imageCount() > 1)
+    return nullptr;
+  const ImagesOnCuda<D> read = *ImageToCuda<D>(context, reader, reader.geometry()).run();
+  return reader.nonFiniteVoxels() > 0 ? nullptr
+                                      : imageOnCuda<D>(context, reader.geometry(), read.voxels.front());
+}
+
 /// Reads a file, or takes an image in memory. Throws Error(unreadableInput).
 template <int D>
-HeldImage<D> readMoving(const GivenImage& given, const RunRequest& request)
+HeldImage<D> readMoving(const Context& context, const GivenImage& given, const RunRequest& request)
 {
   const HeldImage<D>* const held = given.held<D>();
   const auto read = [&] {
@@ -31,6 +57,11 @@ HeldImage<D> readMoving(const GivenImage& given, const RunRequest& request)
     if (header.dimension != D)
       failToRead(given.path, "an image of dimension " + std::to_string(header.dimension),
                  "images of the dimension of the fixed one, " + std::to_string(D));
+    if (ImagePointer<D> onDevice = readToDevice<D>(context, header, request.reading)) {
+      HeldImage<D> found(std::move(onDevice));
+      found.type = header.componentType;
+      return found;
+    }
     std::vector<std::string> notes;
     return HeldImage<D>(readImage<D>(given.path, request.reading, notes, request.threads),
                         header.componentType);
@@ -41,9 +72,8 @@ HeldImage<D> readMoving(const GivenImage& given, const RunRequest& request)
   if (image.nanVoxels > 0)
     failToRead(given.path, std::to_string(image.nanVoxels) + " voxels are not a finite number",
                "an image of finite numbers");
-  const std::vector<float>& voxels = image.image->voxels;
-  if (std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) == voxels.end())
-    failToRead(given.path, "every voxel is " + realText(voxels.front()), "an image with contrast");
+  if (const std::optional<float> only = onlyValue<D>(context, image.image))
+    failToRead(given.path, "every voxel is " + realText(*only), "an image with contrast");
   return image;
 }
 
@@ -96,7 +126,10 @@ public:
       warm_.filtered.keepOnly(warm_.fixed->images);
     FollowUpdate<D> found;
     const auto start = Clock::now();
-    const HeldImage<D> image = readMoving<D>(moving, request_);
+    const HeldImage<D> image = readMoving<D>(device(), moving, request_);
+    const auto voxels = staysOnCuda(device(), image.image->geometry) // for all parts
+                            ? voxelsOnCuda<D>(device(), image.image)
+                            : nullptr;
     checkGeometry(moving.path, image.image->geometry);
     RunRequest request = request_;
     request.moving = {{moving.path, image}};
@@ -104,7 +137,7 @@ public:
     Log& log = look_ ? ofUpdate : log_;
     loadFixed(request, log);
     found.readingSeconds = secondsSince(start);
-    found.before = lookAt(image, last_ ? last_.get() : initial_.get(), found);
+    found.before = lookAt(image, last_ ? last_ : initial_, found);
     found.why = !last_            ? "there is no result to go on from"
                 : !doubt_.empty() ? std::exchange(doubt_, "")
                                   : whyCold(found.before, image, found);
@@ -113,7 +146,7 @@ public:
     if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
       run(request, {}, conditions, found, log);
       found.isCold = true;
-      found.fit = lookAt(image, found.result.chain.get(), found);
+      found.fit = lookAt(image, found.result.chain, found);
       correlationOfCold_ = std::abs(found.fit.correlation);
     } else {
       doubt_ = found.why;
@@ -127,6 +160,14 @@ public:
     fit_ = found.fit;
     geometry_ = image.image->geometry;
     return found;
+  }
+
+  /// The next update starts them anew.
+  void forgetDevices()
+  {
+    warm_.filtered = {};
+    warm_.onDevice.clear();
+    warm_.contexts.clear();
   }
 
   ChainPointer<D> last_, refined_; // refined_: when the first stage was run last
@@ -150,7 +191,7 @@ private:
     const auto leavesOut = [](const PreparedStage<D>& stage) {
       return StageSettings(stage.parameters).leavesOutFilling;
     };
-    inputs.load(std::ranges::all_of(stages_, leavesOut), log, &warm_.fixed);
+    inputs.load(device(), std::ranges::all_of(stages_, leavesOut), log, &warm_.fixed);
     replaceFiles<D>(request_, *warm_.fixed);
     replaceFiles<D>(request, *warm_.fixed);
     const PreparedStage<D>& stage = stages_.back();
@@ -166,20 +207,21 @@ private:
   {
     if (usesDirections())
       return image;
+    hostVoxels<D>(image);
     return std::make_shared<Image<D>>(Image<D>{geometryInUse<D>(image->geometry, false), image->voxels});
   }
   Context host() const { return {Device{}, request_.threads}; }
   /// Returns the context of the last run, where images of levels may lie already.
   Context device() const { return warm_.contexts.empty() ? host() : warm_.contexts.begin()->second; }
 
-  FitOfImages lookAt(const HeldImage<D>& image, const TransformChain<D>* chain, FollowUpdate<D>& found)
+  FitOfImages lookAt(const HeldImage<D>& image, const ChainPointer<D>& chain, FollowUpdate<D>& found)
   {
     const auto start = Clock::now();
     Context context = device();
     const ImagePointer<D> moving = placed(image.image);
     const auto steps = stages_.back().components.movingPyramids.front()->stepsOfLevel(moving->geometry, 0);
     const ImagePointer<D> coarse = warm_.filtered.of(context, moving, steps, nullptr, nullptr);
-    const FitOfImages fit = look_->at(chain, coarse, nullptr, host());
+    const FitOfImages fit = look_->at(chain, coarse, host());
     found.lookingSeconds += secondsSince(start);
     return fit;
   }
@@ -209,7 +251,7 @@ private:
              + decimals(limitMm, 1);
     if (before.folded > limits_.folded)
       return "the last transform folds " + percent(before.folded) + " of the image";
-    const double there = std::abs(lookAt(image, initial_.get(), found).correlation);
+    const double there = std::abs(lookAt(image, initial_, found).correlation);
     if (there > now + limits_.better)
       return "the images correlate by " + decimals(there, 3) + " where they lie, " + decimals(now, 3)
              + " at the last transform";
@@ -228,7 +270,7 @@ private:
   /// A cold update that lost overlap is warned of, and the next one begins anew.
   void doubtLostOverlap(const HeldImage<D>& image, FollowUpdate<D>& found)
   {
-    const std::string lost = lostOverlap(lookAt(image, initial_.get(), found), found.fit);
+    const std::string lost = lostOverlap(lookAt(image, initial_, found), found.fit);
     if (lost.empty())
       return;
     found.warnings.push_back(lost + ". Do the two images show the same part of the patient?");
@@ -236,16 +278,16 @@ private:
   }
 
   /// Whether the patient has moved so that linear stages are to be refined.
-  bool movedLinearly(const FitOfImages& before) const
+  bool movedLinearly(const FitOfImages& before)
   {
     const double mm = voxelMm(stages_.front(), stages_.front().parameters.levelCount() - 1);
     if (before.leftAffineMm > levels_.linear * mm && before.leftAffineMm > levels_.affine * before.leftMm)
       return true;
-    return refined_ && look_->affineBetweenMm(*refined_, *last_, host()) > levels_.taken * mm;
+    return refined_ && look_->affineBetweenMm(refined_, last_, host()) > levels_.taken * mm;
   }
 
   /// The first level of each stage, below 0: none. The last stage always has one.
-  std::vector<int> firstLevels(const FitOfImages& before) const
+  std::vector<int> firstLevels(const FitOfImages& before)
   {
     const bool refines = movedLinearly(before);
     bool isRefined = false; // a linear stage before this one
@@ -277,7 +319,7 @@ private:
         throw;
       return std::string("from the last result: ") + error.what();
     }
-    found.fit = lookAt(image, found.result.chain.get(), found);
+    found.fit = lookAt(image, found.result.chain, found);
     if (found.fit.folded > limits_.folded)
       return "the update folded " + percent(found.fit.folded) + " of the image";
     if (const std::string lost = lostOverlap(found.before, found.fit); !lost.empty())
@@ -297,17 +339,9 @@ private:
       request.stages[i].map = fromLevel(request.stages[i].map, first[i]);
     found.levels.clear();
     found.whatWasRun.clear();
-    try {
-      Run<D> run(registry_, request, log, machine_);
-      found.result = run.execute(conditions.listener, conditions.stop, &warm_, conditions.deadline);
-      tell(run.summary(), request, found);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::device) { // which the next update starts anew
-        warm_.filtered = {};
-        warm_.contexts.clear();
-      }
-      throw;
-    }
+    Run<D> run(registry_, request, log, machine_);
+    found.result = run.execute(conditions.listener, conditions.stop, &warm_, conditions.deadline);
+    tell(run.summary(), request, found);
     found.registeringSeconds += secondsSince(start);
   }
 
@@ -362,7 +396,13 @@ template <int D>
 FollowUpdate<D> Follower<D>::update(const GivenImage& moving, RunListener<D>& listener, Deadline deadline,
                                     Stop stop)
 {
-  return body_->update(moving, {listener, deadline, stop});
+  try {
+    return body_->update(moving, {listener, deadline, stop});
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::device)
+      body_->forgetDevices();
+    throw;
+  }
 }
 
 template <int D>

@@ -2,14 +2,18 @@
 #include "Core/Runs/Following/Follower.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/DeviceUnderTest.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
 
 namespace tessera {
@@ -142,6 +146,41 @@ TEST_F(FollowerTest, AnUpdateRepeatsToTheBitFromItsFiles)
     EXPECT_FALSE(update.result.chain->initial->initial) << "the chain grows";
     last = update.result.chain;
   }
+}
+
+TEST_F(FollowerTest, FilesAndImagesOnTheDeviceGiveTheBitsOfThoseInMemory)
+{
+  const TemporaryFolder folder;
+  const auto chainsOf = [&](const std::function<GivenImage(const ImagePointer<2>&)>& given) {
+    Log log;
+    Follower<2> follower(allComponents(), requestOf({rigid, freeForm}), log);
+    std::vector<Chain> chains;
+    for (const Pose& pose : {Pose{}, Pose{0, 0, 2}, Pose{1.5, 0.02, 3}}) {
+      const FollowUpdate<2> update = follower.update(given(patient(pose)));
+      EXPECT_EQ(update.isCold, chains.empty()) << update.why;
+      chains.push_back(update.result.chain);
+    }
+    return chains;
+  };
+  const std::vector<Chain> inMemory = chainsOf([](const auto&image) {
+    return GivenImage{"moving", image};
+  }),
+                           ofFiles = chainsOf([&](const auto&image) {
+                             const std::string path = folder / "moving.mha";
+                             writeImage(path, *image, PixelType::float32, false);
+                             return GivenImage{path};
+                           });
+  for (std::size_t i = 0; i < inMemory.size(); ++i)
+    expectSameBits(inMemory[i], ofFiles[i]);
+  if (!context.onCuda())
+    return;
+  const std::vector<Chain> onDevice = chainsOf([&](const auto& image) {
+    const auto voxels = std::make_shared<Buffer<float>>();
+    voxels->fromHost(context, image->voxels);
+    return GivenImage{"moving", imageOnCuda<2>(context, image->geometry, voxels)};
+  });
+  for (std::size_t i = 0; i < inMemory.size(); ++i)
+    expectSameBits(inMemory[i], onDevice[i]);
 }
 
 TEST_F(FollowerTest, WithADeadlineToo)
