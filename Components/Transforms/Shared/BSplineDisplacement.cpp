@@ -245,10 +245,7 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
   // A copy, because the compiler must assume that output arrays overlap the original.
   const FieldView<D> view = field;
   Starts<D> starts;
-  WeighedLine<D, Order> line;
-  std::int32_t same[blockSize];
   findStarts<D, Order>(view.finder, samples, first, count, starts);
-  findRuns<D>(starts, count, same);
   for (int d = 0; d < D; ++d)
     std::fill_n(u[d], count, 0.0);
   const auto displaceAlone = [&](std::size_t begin, std::size_t end) __attribute__((always_inline))
@@ -256,17 +253,24 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
     for (; begin < end; begin += pieceSize)
       displacePoints<D, Order>(view, starts, begin, std::min(pieceSize, end - begin), coefficients, u);
   };
-  std::size_t alone = 0; // points from here to the run belong to no run
-  for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
-    for (end = begin + 1; end < count && same[end];)
-      ++end;
-    if (end - begin >= shortestRun
-        && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
-      displaceAlone(alone, begin);
-      alone = end;
+  if constexpr (D == 4) { // lattices of series are rare
+    displaceAlone(0, count);
+  } else {
+    WeighedLine<D, Order> line;
+    std::int32_t same[blockSize];
+    findRuns<D>(starts, count, same);
+    std::size_t alone = 0; // points from here to the run belong to no run
+    for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
+      for (end = begin + 1; end < count && same[end];)
+        ++end;
+      if (end - begin >= shortestRun
+          && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
+        displaceAlone(alone, begin);
+        alone = end;
+      }
     }
+    displaceAlone(alone, count);
   }
-  displaceAlone(alone, count);
 }
 
 }

@@ -131,8 +131,10 @@ double minResultBytes(const ImageBatch<D>& batch, const LargeImage& large, std::
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
-  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large)
-                                : LargeImageOnCpu<D>(batch, large).resample();
+  if constexpr (D < 4) // transforms in 4D run on the CPU
+    if (batch.context.onCuda())
+      return resampleLargeImageOnCuda<D>(batch, large);
+  return LargeImageOnCpu<D>(batch, large).resample();
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(requireSlabs<D>, minResultBytes<D>, resampleLargeImage<D>);

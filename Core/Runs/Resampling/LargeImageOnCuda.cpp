@@ -151,6 +151,6 @@ LargeImageReport resampleLargeImageOnCuda(const ImageBatch<D>& batch, const Larg
   return LargeImageOnCuda<D>(batch, large).resample();
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(resampleLargeImageOnCuda<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleLargeImageOnCuda<D>);
 
 }
