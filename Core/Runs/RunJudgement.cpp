@@ -16,9 +16,10 @@
 #include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Core/Runs/Resampling/ResultOutside.h"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -46,12 +47,12 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
   return colours;
 }
 
-/// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
 template <int D>
 struct TimesThrough : ShownTimes<D == 4 ? 3 : 2> {
   std::vector<double> displacementMm; // in the mean over the voxels, of each time
 };
 
+/// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
 template <int D>
 TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
 {
@@ -59,28 +60,31 @@ TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* c
   const auto interpolator =
       hostInterpolator<D>(run.registry, knowncomponents::linearInterpolator, run.inputs.moving.front());
   const auto values = std::make_shared<std::vector<float>>(series.voxelCount());
-  std::vector<float> movedMm(values->size());
+  const std::size_t times = series.size[D - 1], each = values->size() / times;
+  constexpr double stepsAMm = 1e6; // whole numbers of these are added, in any order
+  std::vector<std::atomic<std::int64_t>> moved(times);
   forEachVoxelBatch<D>(run.host, series, [&](std::size_t first, const PointBatch<D>& points) {
     Context host{Device{}, 1};
     std::array<std::uint8_t, batchCapacity> inside;
     const PointBatch<D> there = mappedPoints<D>(chain, points);
     interpolator->evaluate(host, there.list(), values->data() + first, nullptr, inside.data());
+    std::int64_t ofTime = 0;
     for (std::size_t i = 0; i < points.count; ++i) {
       if (!inside[i])
         (*values)[first + i] = 0;
-      movedMm[first + i] = static_cast<float>(distanceBetween<D>(points.point(i), there.point(i)));
+      ofTime += std::llround(stepsAMm * distanceBetween<D>(points.point(i), there.point(i)));
+      if (i + 1 == points.count || (first + i + 1) % each == 0)
+        moved[(first + i) / each] += std::exchange(ofTime, 0);
     }
   });
-  const std::size_t times = series.size[D - 1], each = values->size() / times;
   TimesThrough<D> shown;
   shown.geometry = sliceGeometry<D>(series);
   shown.valuesOf = [values, each](std::size_t time) {
     return std::span<const float>(*values).subspan(time * each, each);
   };
   shown.change = changeOf(times, each, shown.valuesOf);
-  for (auto mm = movedMm.begin(); mm != movedMm.end(); mm += static_cast<std::ptrdiff_t>(each))
-    shown.displacementMm.push_back(std::accumulate(mm, mm + static_cast<std::ptrdiff_t>(each), 0.0)
-                                   / static_cast<double>(each));
+  for (const std::atomic<std::int64_t>& sum : moved)
+    shown.displacementMm.push_back(static_cast<double>(sum) / stepsAMm / static_cast<double>(each));
   return shown;
 }
 
