@@ -257,8 +257,8 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
       }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension == 4 && isIn4D && request.inverseToo)
-    throw Error(ExitCode::usage, "--inverse-too: the images are of dimension 4, and there are inverses of "
-                                 "transforms in 2D and 3D alone. Allowed: a run without it.");
+    throw Error(ExitCode::usage, "--inverse-too: the images are of dimension 4, and such inverses are not "
+                                 "written. Allowed: tessera-transform --inverse with the result.");
   if (first.dimension != 2 && first.dimension != 3 && !(first.dimension == 4 && isIn4D))
     throw Error(
         ExitCode::usage,

@@ -213,7 +213,8 @@ std::optional<std::size_t> fromTimeOf(const Arguments& arguments, bool hasImages
   const std::string text = arguments.text("from-time");
   const auto number = parseInteger(text);
   if (!number || *number < 0)
-    failCommandLine("--from-time " + text, "not the number of a time", "0 for the first one, 1, 2, ...");
+    failCommandLine("--from-time " + text, "not the number of a time",
+                    "a whole number, 0 for the first time");
   if (!hasImages)
     failCommandLine("--from-time", "given without images to carry", images + " with it");
   return static_cast<std::size_t>(*number);
