@@ -53,7 +53,7 @@ ImageGeometry<D> geometryAtTime(const ImageGeometry<D - 1>& slice, const ImageGe
     for (int e = 0; e + 1 < D; ++e)
       lifted.direction[d][e] = slice.direction[d][e];
   }
-  lifted.size[D - 1] = 1;
+  lifted.size[D - 1] = 2;
   lifted.originMm[D - 1] += series.spacingMm[D - 1] * static_cast<double>(number);
   return lifted;
 }

@@ -18,7 +18,8 @@ void requireSeries(const ImageGeometry<D>&, const std::string& what);
 template <int D>
 ImageGeometry<D - 1> sliceGeometry(const ImageGeometry<D>& series);
 
-/// The geometry of a slice as a series of one time, which is that of `number` in another series.
+/// The geometry of a slice as a series of two times, the first of which is that of `number` in another
+/// series.
 template <int D>
 ImageGeometry<D> geometryAtTime(const ImageGeometry<D - 1>& slice, const ImageGeometry<D>& series,
                                 std::size_t number);

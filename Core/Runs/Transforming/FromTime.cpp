@@ -7,6 +7,7 @@
 #include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -33,6 +34,14 @@ bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
   for (std::size_t i = 0; i < points.count; ++i)
     keeps = keeps && std::abs(mapped.mm[D - 1][i] - points.mm[D - 1][i]) <= most;
   return keeps;
+}
+
+template <class T>
+void repeat(std::vector<T>& voxels)
+{
+  const std::size_t count = voxels.size();
+  voxels.resize(2 * count);
+  std::copy_n(voxels.begin(), count, voxels.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 }
@@ -78,6 +87,9 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
         LoadedImage<D - 1> slice = readImage<D - 1>(task.input.path, task.reading, notes, threads);
         for (const std::string& note : notes)
           log.note(task.option + ": " + note);
+        repeat(slice.image.voxels);
+        if (slice.finiteVoxels)
+          repeat(slice.finiteVoxels->voxels);
         LoadedImage<D> placed{
             {geometryAtTime<D>(slice.image.geometry, seriesOf(file), number), std::move(slice.image.voxels)},
             slice.nanVoxels};
