@@ -47,14 +47,9 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
   return colours;
 }
 
-template <int D>
-struct TimesThrough : ShownTimes<D == 4 ? 3 : 2> {
-  std::vector<double> displacementMm; // in the mean over the voxels, of each time
-};
-
 /// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
 template <int D>
-TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
+ShownTimes<D - 1> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* chain)
 {
   const ImageGeometry<D>& series = run.inputs.fixed.front()->geometry;
   const auto interpolator =
@@ -77,11 +72,10 @@ TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* c
         moved[(first + i) / each] += std::exchange(ofTime, 0);
     }
   });
-  TimesThrough<D> shown;
-  shown.geometry = sliceGeometry<D>(series);
-  shown.valuesOf = [values, each](std::size_t time) {
-    return std::span<const float>(*values).subspan(time * each, each);
-  };
+  ShownTimes<D - 1> shown{
+      sliceGeometry<D>(series),
+      [values, each](std::size_t time) { return std::span<const float>(*values).subspan(time * each, each); },
+      {}};
   shown.change = changeOf(times, each, shown.valuesOf);
   for (const std::atomic<std::int64_t>& sum : moved)
     shown.displacementMm.push_back(static_cast<double>(sum) / stepsAMm / static_cast<double>(each));
@@ -89,7 +83,7 @@ TimesThrough<D> timesThrough(const JudgedRun<D>& run, const TransformChain<D>* c
 }
 
 template <int D>
-using TimesOfSeries = std::vector<TimesThrough<D>>;
+using TimesOfSeries = std::vector<ShownTimes<D == 4 ? 3 : 2>>;
 
 /// Returns the times of a series before and after its registration, and none for other images.
 template <int D>

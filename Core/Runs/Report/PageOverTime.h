@@ -27,6 +27,7 @@ struct ShownTimes {
   ImageGeometry<D> geometry;
   VolumeValues valuesOf;
   SeriesChange change;
+  std::vector<double> displacementMm = {}; // in the mean over the voxels, of each time; empty: not known
 };
 
 /// The change from one time to the next, the intensities of voxels over time ("carpet"), and mean and

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tessera {
 namespace {
@@ -29,19 +30,17 @@ bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
   points.count = std::min(batchCapacity, grid.voxelCount());
   for (std::size_t i = 0; i < points.count; ++i)
     points.set(i, pointFromIndex(indexOfVoxel<D>(grid.size, i * grid.voxelCount() / points.count)));
-  const PointBatch<D> mapped = mappedPoints<D>(&chain, points);
-  bool keeps = true;
-  for (std::size_t i = 0; i < points.count; ++i)
-    keeps = keeps && std::abs(mapped.mm[D - 1][i] - points.mm[D - 1][i]) <= most;
-  return keeps;
+  const std::vector<double>&before = points.mm[D - 1], after = mappedPoints<D>(&chain, points).mm[D - 1];
+  return std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(points.count), after.begin(),
+                    [most](double a, double b) { return std::abs(a - b) <= most; });
 }
 
 template <class T>
-void repeat(std::vector<T>& voxels)
+std::vector<T> twice(std::vector<T> voxels)
 {
-  const std::size_t count = voxels.size();
-  voxels.resize(2 * count);
-  std::copy_n(voxels.begin(), count, voxels.begin() + static_cast<std::ptrdiff_t>(count));
+  voxels.reserve(2 * voxels.size());
+  std::copy_n(voxels.begin(), voxels.size(), std::back_inserter(voxels));
+  return voxels;
 }
 
 }
@@ -87,15 +86,12 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
         LoadedImage<D - 1> slice = readImage<D - 1>(task.input.path, task.reading, notes, threads);
         for (const std::string& note : notes)
           log.note(task.option + ": " + note);
-        repeat(slice.image.voxels);
-        if (slice.finiteVoxels)
-          repeat(slice.finiteVoxels->voxels);
         LoadedImage<D> placed{
-            {geometryAtTime<D>(slice.image.geometry, seriesOf(file), number), std::move(slice.image.voxels)},
+            {geometryAtTime<D>(slice.image.geometry, seriesOf(file), number), twice(slice.image.voxels)},
             slice.nanVoxels};
         if (slice.finiteVoxels)
           placed.finiteVoxels =
-              std::make_shared<Mask<D>>(placed.image.geometry, std::move(slice.finiteVoxels->voxels));
+              std::make_shared<Mask<D>>(placed.image.geometry, twice(slice.finiteVoxels->voxels));
         task.header = headerOf<D>(header.path, placed.image.geometry, header.componentType);
         task.input.inMemory = HeldImage<D>(std::move(placed), header.componentType);
       } catch (...) {
