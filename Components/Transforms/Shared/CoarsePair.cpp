@@ -160,8 +160,12 @@ CoarsePair<D>::CoarsePair(Context& context, const TransformStart<D>& start, std:
 {
   const ImageGeometry<D>& smaller = pointsAreMoving_ ? start.moving->geometry : start.fixed->geometry;
   const double spacingMm = std::pow(volumeMm(smaller) / static_cast<double>(wantedPoints), 1.0 / D);
-  Image<D> fixed = blockMeans<D>(context, *start.fixed, start.fixedMask.get(), spacingMm);
-  Image<D> moving = blockMeans<D>(context, *start.moving, start.movingMask.get(), spacingMm);
+  // Inside one mask alone an object has no outline, and wrong places seem to fit as well as the right one.
+  const bool bothMasks = start.fixedMask && start.movingMask;
+  Image<D> fixed =
+      blockMeans<D>(context, *start.fixed, bothMasks ? start.fixedMask.get() : nullptr, spacingMm);
+  Image<D> moving =
+      blockMeans<D>(context, *start.moving, bothMasks ? start.movingMask.get() : nullptr, spacingMm);
   measureInBins<D>(fixed, "fixed");
   measureInBins<D>(moving, "moving");
   ofFixed_ = Middles(fixed);

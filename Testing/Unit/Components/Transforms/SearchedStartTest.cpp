@@ -219,6 +219,20 @@ TEST(SearchedStartTest, ComparesMasksAlone)
   EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, start, 60 * degree)), turned3), 2.5);
 }
 
+TEST(SearchedStartTest, OneMaskAloneChangesNothing)
+{
+  TransformStart<3> start = startOf(turned3);
+  const LinearStart<3> expected = searchedStart<3>(host, start, 60 * degree);
+  std::vector<std::uint8_t> inside(start.fixed->voxels.size(), 0);
+  std::fill_n(inside.begin() + 48 * 48 * 20, 48 * 48 * 4, 1);
+  start.fixedMask = std::make_shared<Mask<3>>(start.fixed->geometry, std::move(inside));
+
+  const LinearStart<3> found = searchedStart<3>(host, start, 60 * degree);
+
+  EXPECT_EQ(found.translationMm, expected.translationMm);
+  EXPECT_EQ(found.rotation, expected.rotation);
+}
+
 TEST(SearchedStartTest, WithoutAnAngleItOnlyShifts)
 {
   const AffineMap<3> shift{identityMatrix<3>(), {40, -70, 25}};
