@@ -10,6 +10,7 @@
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
 #include "Tools/Register/RunRecorder.h"
+#include "Tools/Register/WarpedImages.h"
 
 using namespace tessera;
 
@@ -90,9 +91,10 @@ int run(int count, char** words, RunLog& log)
   });
   if (arguments.text("threads") == "0")
     log.note(options.request.threadSource + ": " + threadsText(options.request.threads) + ".");
-  if (options.checkOnly)
+  if (options.checkOnly) {
+    checkWarpedImages(options.request, options.fromTime);
     checkRegistration(registry, options.request, options.measuresTime, log);
-  else
+  } else
     runRegistration(registry, options, words[0], log, true);
   return 0;
 }
