@@ -20,13 +20,20 @@ OrderStatistics orderStatistics(std::vector<float>& values)
 {
   if (values.empty())
     return {};
-  const auto percentile = [&](double share) {
-    const auto at =
-        values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    return static_cast<double>(*at);
+  const auto place = [&](double share) {
+    return values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   };
-  return {percentile(0), percentile(0.01), percentile(0.5), percentile(0.99), percentile(1)};
+  OrderStatistics found;
+  const auto low = place(0.01), median = place(0.5), high = place(0.99);
+  std::nth_element(values.begin(), median, values.end());
+  found.median = *median;
+  std::nth_element(values.begin(), low, median);
+  found.percentile1 = *low;
+  found.least = *std::min_element(values.begin(), low + 1);
+  std::nth_element(median, high, values.end());
+  found.percentile99 = *high;
+  found.largest = *std::max_element(high, values.end());
+  return found;
 }
 
 template <int D>
