@@ -143,13 +143,15 @@ private:
       return false;
     }
     double *minusAlpha = factors_.span().data(), *last = minusAlpha + settings_.memory;
+    std::vector<Projection> projections;
     for (std::size_t i = past_.size(); i-- > 0;)
-      addProjection(context_, past_[i].inverseProduct, past_[i].step->span(), nullptr,
-                    past_[i].gradientChange->span(), direction_.span(), minusAlpha + i);
-    scaleInto(context_, past_.back().scale, direction_.span(), direction_.span());
+      projections.push_back({past_[i].inverseProduct, past_[i].step->span(), nullptr,
+                             past_[i].gradientChange->span(), minusAlpha + i});
+    projections.back().scale = past_.back().scale;
     for (std::size_t i = 0; i < past_.size(); ++i)
-      addProjection(context_, past_[i].inverseProduct, past_[i].gradientChange->span(), minusAlpha + i,
-                    past_[i].step->span(), direction_.span(), last);
+      projections.push_back({past_[i].inverseProduct, past_[i].gradientChange->span(), minusAlpha + i,
+                             past_[i].step->span(), last});
+    addProjections(context_, projections, direction_.span());
     return true;
   }
 

@@ -67,8 +67,8 @@ LineSearchRun::LineSearchRun(CostFunction& cost, const LineSearchLevel& settings
 
 double LineSearchRun::evaluateAt(double step, std::span<double> gradient)
 {
-  copyInto(context_, position_.span(), trial_.span());
-  axpy(context_, step, direction_.span(), trial_.span());
+  const WeightedVector terms[] = {{1, position_.span()}, {step, direction_.span()}};
+  sumInto(context_, terms, {}, trial_.span());
   return cost_.evaluate(trial_.span(), gradient);
 }
 

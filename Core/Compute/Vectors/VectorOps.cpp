@@ -75,13 +75,28 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
   });
 }
 
-void addProjection(const Context& context, double factor, std::span<const double> a, const double* before,
-                   std::span<const double> x, std::span<double> y, double* after)
+void addProjections(const Context& context, std::span<const Projection> all, std::span<double> y)
 {
   if (context.onCuda())
-    return oncuda::addProjection(context, factor, a, before, x, y, after);
-  *after = -(before ? *before : 0) - factor * dot(context, a, y);
-  axpy(context, *after, x, y);
+    return oncuda::addProjections(context, all, y);
+  for (const auto& [factor, a, before, x, after, scale] : all) {
+    *after = -(before ? *before : 0) - factor * dot(context, a, y);
+    axpy(context, *after, x, y);
+    if (scale != 1)
+      scaleInto(context, scale, y, y);
+  }
+}
+
+void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,
+             std::span<double> y)
+{
+  if (context.onCuda() && terms.size() <= oncuda::mostTerms)
+    return oncuda::sumInto(context, terms, z, y);
+  scaleInto(context, terms.front().weight, terms.front().x, y);
+  for (const auto& [weight, x] : terms.subspan(1))
+    axpy(context, weight, x, y);
+  if (!z.empty())
+    multiplyInto(context, y, z, y);
 }
 
 void addBounded(const Context& context, double factor, std::span<const double> x, double bound,

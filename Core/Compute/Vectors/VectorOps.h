@@ -23,10 +23,24 @@ std::vector<double> dots(const Context&, std::initializer_list<VectorPair>);
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
-/// y += c x with c = -before - factor (a . y), where a null `before` counts as 0; c is written to `after`.
-/// The two numbers lie on the context's device, which is not waited for.
-void addProjection(const Context&, double factor, std::span<const double> a, const double* before,
-                   std::span<const double> x, std::span<double> y, double* after);
+/// y = scale (y + c x) with c = -before - factor (a . y), where a null `before` counts as 0; c is written to
+/// `after`. The two numbers lie on the context's device; a and x are other vectors than y.
+struct Projection {
+  double factor = 0;
+  std::span<const double> a;
+  const double* before = nullptr;
+  std::span<const double> x;
+  double* after = nullptr;
+  double scale = 1;
+};
+/// One after the other. The device is not waited for.
+void addProjections(const Context&, std::span<const Projection>, std::span<double> y);
+struct WeightedVector {
+  double weight = 0;
+  std::span<const double> x;
+};
+/// y_i = z_i (weight_0 x_0i + weight_1 x_1i + ...), added in this order; an empty z counts as 1.
+void sumInto(const Context&, std::span<const WeightedVector>, std::span<const double> z, std::span<double> y);
 /// y += factor * x, where no element of y changes by more than `bound`.
 void addBounded(const Context&, double factor, std::span<const double> x, double bound, std::span<double> y);
 /// y = factor * x

@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, Pai
 {
   const double *a = pairs.a[blockIdx.y], *b = pairs.b[blockIdx.y];
   double sum = 0;
+#pragma unroll 8 // loads that do not wait for each other
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
        i += static_cast<std::size_t>(gridDim.x) * dotThreads)
     sum = fma(a[i], b[i], sum);
@@ -65,6 +66,57 @@ __global__ void __launch_bounds__(maxDotBlocks)
   const double sum = blockSum<maxDotBlocks>(static_cast<int>(threadIdx.x) < count ? own[threadIdx.x] : 0);
   if (threadIdx.x == 0)
     results[blockIdx.x] = sum;
+}
+
+struct Terms {
+  double weights[mostTerms];
+  const double* x[mostTerms];
+};
+
+struct Step {
+  const double *before, *product;
+  double* after;
+  double factor, scale;
+};
+
+/// y = scale (y + c x) of a projection, unless x is null, and then, unless a is null, the product of the next
+/// one: by the sums of dotPartials, which the block that ends last adds up as sumPartials. Reads 24 bytes an
+/// element and writes 8.
+__global__ void __launch_bounds__(dotThreads)
+    project(std::size_t count, double* __restrict__ y, const double* __restrict__ x, Step step,
+            const double* __restrict__ a, double* partials, unsigned* blocksDone, double* product)
+{
+  const double c = x ? -(step.before ? *step.before : 0) - step.factor * *step.product : 0;
+  if (x && blockIdx.x == 0 && threadIdx.x == 0)
+    *step.after = c;
+  double sum = 0;
+#pragma unroll 8
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * dotThreads) {
+    const double value = x ? step.scale * (y[i] + c * x[i]) : y[i];
+    if (x)
+      y[i] = value;
+    if (a)
+      sum = fma(a[i], value, sum);
+  }
+  if (!a)
+    return;
+  sum = blockSum<dotThreads>(sum);
+  __shared__ bool isLast;
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = sum;
+    __threadfence();
+    isLast = atomicAdd(blocksDone, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!isLast)
+    return;
+  __threadfence();
+  sum = blockSum<dotThreads>(threadIdx.x < gridDim.x ? __ldcg(partials + threadIdx.x) : 0);
+  if (threadIdx.x == 0) {
+    *product = sum;
+    *blocksDone = 0;
+  }
 }
 
 /// max |a_i|, by its bits: the bits of doubles that are not negative are in the order of the numbers.
@@ -97,6 +149,11 @@ __global__ void addFloats(std::size_t count, const float* x, float* y)
 
 }
 
+unsigned dotBlocks(std::size_t count)
+{
+  return static_cast<unsigned>(std::clamp<std::size_t>(ceilDiv(count, dotBlockSize), 1, maxDotBlocks));
+}
+
 void dotsInto(const Context& context, std::span<const VectorPair> pairs, double* results)
 {
   if (pairs.size() > mostPairs) {
@@ -110,8 +167,7 @@ void dotsInto(const Context& context, std::span<const VectorPair> pairs, double*
   }
   const auto rows = static_cast<unsigned>(pairs.size());
   const std::size_t count = pairs.front().a.size();
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<std::size_t>(ceilDiv(count, dotBlockSize), 1, maxDotBlocks));
+  const unsigned blocks = dotBlocks(count);
   const cudaStream_t stream = cudaStreamOf(context);
   if (blocks == 1) {
     dotPartials<<<dim3(1, rows), dotThreads, 0, stream>>>(count, onDevice, results);
@@ -151,18 +207,42 @@ void combine(const Context& context, double a, std::span<const double> x, double
     launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
 }
 
-void addProjection(const Context& context, double factor, std::span<const double> a, const double* before,
-                   std::span<const double> x, std::span<double> y, double* after)
+void addProjections(const Context& context, std::span<const Projection> all, std::span<double> y)
 {
-  Buffer<double> product(context, 1);
-  const VectorPair pair{a, y};
-  dotsInto(context, {&pair, 1}, product.span().data());
-  const double *sum = product.span().data(), *from = x.data(), *was = y.data();
+  const unsigned blocks = dotBlocks(y.size());
+  Buffer<double> partials(context, blocks + 1);
+  Buffer<unsigned> blocksDone(context, 1);
+  context.stream->fill(blocksDone.span().data(), 0, sizeof(unsigned));
+  double* const product = partials.span().data() + blocks;
+  const double* x = nullptr;
+  Step step{};
+  for (std::size_t i = 0; i <= all.size(); ++i) {
+    const double* const a = i < all.size() ? all[i].a.data() : nullptr;
+    project<<<blocks, dotThreads, 0, cudaStreamOf(context)>>>(
+        y.size(), y.data(), x, step, a, partials.span().data(), blocksDone.span().data(), product);
+    if (!a)
+      break;
+    x = all[i].x.data();
+    step = {all[i].before, product, all[i].after, all[i].factor, all[i].scale};
+  }
+  checkLaunch("projections of a vector");
+}
+
+void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,
+             std::span<double> y)
+{
+  Terms of{};
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    of.weights[t] = terms[t].weight;
+    of.x[t] = terms[t].x.data();
+  }
+  const double* const factors = z.empty() ? nullptr : z.data();
+  const std::size_t count = terms.size();
   launch(context, y, [=] __device__(std::size_t i) {
-    const double c = -(before ? *before : 0) - factor * *sum;
-    if (i == 0)
-      *after = c;
-    return was[i] + c * from[i];
+    double sum = of.weights[0] * of.x[0][i];
+    for (std::size_t t = 1; t < count; ++t)
+      sum += of.weights[t] * of.x[t][i];
+    return factors ? sum * factors[i] : sum;
   });
 }
 

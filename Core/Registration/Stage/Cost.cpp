@@ -3,6 +3,7 @@
 #include "Core/Compute/Cuda/Range.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/VectorLength.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
@@ -30,10 +31,16 @@ Cost<D>::Cost(const Context& context, Level level)
       reports_(level_.parts.size()), weights_(level_.parts.size())
 {
   times_.ofTerms.resize(level_.parts.size());
-  std::vector<double> inverseRoots(level_.scales.size());
-  for (std::size_t i = 0; i < level_.scales.size(); ++i)
-    inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
-  inverseRootScales_.fromHost(vectors_, inverseRoots);
+  if (hasUnitScales()) { // hundreds of thousands of them
+    inverseRootScales_ = Buffer<double>(vectors_, level_.scales.size());
+    if (!onlyCountsMemory(vectors_))
+      fill(vectors_, 1, inverseRootScales_.span());
+  } else {
+    std::vector<double> inverseRoots(level_.scales.size());
+    for (std::size_t i = 0; i < level_.scales.size(); ++i)
+      inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
+    inverseRootScales_.fromHost(vectors_, inverseRoots);
+  }
   if (vectors_.onCuda()) {
     parameters_ = Buffer<double>(vectors_, level_.scales.size());
     squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
@@ -73,7 +80,9 @@ void Cost<D>::Times::addEvaluations(bool withGradient, double milliseconds, std:
 template <int D>
 std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) const
 {
-  std::vector<double> position(parameters.size());
+  std::vector<double> position(parameters.begin(), parameters.end());
+  if (hasUnitScales())
+    return position;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     position[i] = parameters[i] * std::sqrt(level_.scales[i]);
   return position;
@@ -98,10 +107,10 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
     multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
     return value;
   }
-  scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
-  for (std::size_t t = 1; t < terms; ++t)
-    axpy(vectors_, weights_[t], ownGradient(t, true), gradient);
-  multiplyInto(vectors_, gradient, inverseRootScales(), gradient);
+  std::vector<WeightedVector> weighted;
+  for (std::size_t t = 0; t < terms; ++t)
+    weighted.push_back({weights_[t], ownGradient(t, true)});
+  sumInto(vectors_, weighted, inverseRootScales(), gradient);
   return value;
 }
 

@@ -163,6 +163,11 @@ private:
   /// The parameters x of a position, where the terms read them. On the CPU they become those of the level's
   /// chain, so that terms need no copy of the chain.
   std::span<const double> moveTo(std::span<const double> position);
+  bool hasUnitScales() const
+  {
+    return !level_.scales.empty()
+           && std::ranges::all_of(level_.scales, [](double scale) { return scale == 1; });
+  }
 
   Context context_, vectors_, host_;
   Level level_;

@@ -43,6 +43,10 @@ TEST_F(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
     expectSame("multiplyInto", [](const Context& c, auto a, auto b, auto y) { multiplyInto(c, a, b, y); });
     expectSame("divideInto", [](const Context& c, auto a, auto b, auto y) { divideInto(c, a, b, y); });
     expectSame("copyInto", [](const Context& c, auto a, auto, auto y) { copyInto(c, a, y); });
+    expectSame("sumInto", [](const Context& c, auto a, auto b, auto y) {
+      const WeightedVector terms[] = {{-0.3, a}, {1, b}, {1.7, a}};
+      sumInto(c, terms, b, y);
+    });
     expectSame("fill", [](const Context& c, auto, auto, auto y) { fill(c, 4.25, y); });
   }
 }
@@ -71,22 +75,25 @@ TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
   }
 }
 
-TEST_F(VectorOpsOnCudaTest, AProjectionHasTheBitsOfItsParts)
+TEST_F(VectorOpsOnCudaTest, ProjectionsHaveTheBitsOfTheirParts)
 {
   for (const std::size_t count : counts) {
     const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
     for (const Context& context : {Context{}, cuda}) {
-      Buffer<double> x, y, expected, factors(context, 2);
+      Buffer<double> x, other, y, expected, factors(context, 2);
       x.fromHost(context, a);
+      other.fromHost(context, checks::randomVector(count, 4));
       y.fromHost(context, b);
       expected.fromHost(context, b);
       double* const found = factors.span().data();
 
-      addProjection(context, 0.3, x.span(), nullptr, x.span(), y.span(), found);
+      const Projection both[] = {{0.3, x.span(), nullptr, x.span(), found, 1.25},
+                                 {0.7, other.span(), found, x.span(), found + 1}};
+      addProjections(context, both, y.span());
       const double first = -0.3 * dot(context, x.span(), expected.span());
       axpy(context, first, x.span(), expected.span());
-      addProjection(context, 0.7, y.span(), found, x.span(), y.span(), found + 1);
-      const double second = -first - 0.7 * dot(context, expected.span(), expected.span());
+      scaleInto(context, 1.25, expected.span(), expected.span());
+      const double second = -first - 0.7 * dot(context, other.span(), expected.span());
       axpy(context, second, x.span(), expected.span());
 
       EXPECT_EQ(y.toHost(context), expected.toHost(context)) << count;
