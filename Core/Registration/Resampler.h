@@ -53,7 +53,7 @@ struct SlicesAskedFor {
   std::string whyNot; // the reason, such as "the coefficients of splines ..."
 };
 
-/// The host's memory for the voxels of a result, x fastest.
+/// Memory for the voxels of a result, x fastest: of the host, or of the CUDA device that resamples.
 struct PixelsOut {
   std::byte* pixels = nullptr; // aligned for their type
   PixelType type = PixelType::float32;

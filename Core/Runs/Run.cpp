@@ -286,7 +286,7 @@ private:
     ResultImage<D> result;
     try {
       if (running.resampler.writesFinalResult()) {
-        result = running.resultOf(*found.chain);
+        result = image.resampled(context, *found.chain, log_, listener.takesPixelsOnCuda());
         const ImageHeader& moving = inputs_->headers().moving.front();
         tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
         listener.resultMade(result);

@@ -39,6 +39,8 @@ public:
   virtual void stageWasStopped() {}
   /// The last level has ended; the result image is made next.
   virtual void transformFound(const ChainPointer<D>&) {}
+  /// Whether the result may be on the CUDA device that made it, and there alone.
+  virtual bool takesPixelsOnCuda() const { return false; }
   /// The listener may take the pixels; the result of the run then has none.
   virtual void resultMade(ResultImage<D>&) {}
   /// The result is measured. `summary` gets the files.

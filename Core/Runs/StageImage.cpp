@@ -5,6 +5,7 @@
 #include "Core/Registration/Reporter.h"
 #include "Core/Registration/Stage/ResamplingMemory.h"
 
+#include <atomic>
 #include <chrono>
 
 namespace tessera {
@@ -33,8 +34,8 @@ Context StageImage<D>::contextFor(const Context& ofStage, const TransformChain<D
 }
 
 template <int D>
-ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformChain<D>& chain,
-                                        Log& log) const
+ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformChain<D>& chain, Log& log,
+                                        bool mayStayOnCuda) const
 {
   const auto start = std::chrono::steady_clock::now();
   Context context = contextFor(ofStage, chain, log);
@@ -44,16 +45,30 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   const double prepared = secondsSince(start);
   const PixelType type = resampler.resultImage().pixelType;
   const ResampleSource<D> source{&interpolator, valid};
-  std::vector<std::size_t> clamped;
-  auto pixels = resampler.resamplePixels(context, chain, std::span(&source, 1), fixed, std::span(&type, 1),
-                                         {}, &clamped);
+  ResultImage<D> result{fixed, type};
+  if (mayStayOnCuda && context.onCuda()
+      && 16 * static_cast<double>(result.byteCount()) < usableDeviceMemory(context)) {
+    const auto there =
+        std::make_shared<PixelsOnCuda>(context, Buffer<std::byte>(context, result.byteCount()));
+    std::atomic<std::size_t> clamped = 0;
+    PixelsOut out(there->pixels.span().data(), type);
+    out.clamped = &clamped;
+    resampler.resampleInto(context, chain, std::span(&source, 1), fixed, {}, std::span(&out, 1));
+    result.clamped = clamped;
+    result.onCuda = there;
+  } else {
+    std::vector<std::size_t> clamped;
+    result.pixels = std::move(
+        resampler
+            .resamplePixels(context, chain, std::span(&source, 1), fixed, std::span(&type, 1), {}, &clamped)
+            .front());
+    result.clamped = clamped.front();
+  }
   interpolator.endLevel();
   log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
              + " s.");
-  ResultImage<D> result{fixed, type, 1, std::move(pixels.front())};
   result.geometry.direction = fixedDirection;
-  result.clamped = clamped.front();
   return result;
 }
 

@@ -21,8 +21,9 @@ struct StageImage {
 
   /// Resamples the image on the stage's device, or, with a note, on the CPU if the interpolator has no CUDA
   /// form, or if the device has too little memory left for whole images, which may be larger than those of
-  /// the levels.
-  ResultImage<D> resampled(const Context& ofStage, const TransformChain<D>&, Log&) const;
+  /// the levels. Where the caller says so, a result of the device stays there.
+  ResultImage<D> resampled(const Context& ofStage, const TransformChain<D>&, Log&,
+                           bool mayStayOnCuda = false) const;
 
 private:
   Context contextFor(const Context& ofStage, const TransformChain<D>&, Log&) const;

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Tools/Python/Bindings.h"
 
@@ -113,11 +114,32 @@ Given givenFrom(const Held& held, const std::string& name, Make&& make)
 
 }
 
+/// Voxels that are not finite, or rounded, are told of by the host.
+template <int D>
+HeldImage<D> Source::onCuda(const Strided<D>& array, int threads, std::vector<std::string>& notes) const
+{
+  const Context context = makeContext({DeviceKind::cuda, array_.device_id()}, threads);
+  const PixelType type = array.voxels.type;
+  if (auto image = imageOfOthersOnCuda<D>(name_, context, array.voxels.first, type, array.geometry)) {
+    HeldImage<D> held(std::move(image));
+    held.type = type;
+    return held;
+  }
+  std::vector<std::byte> copy(array_.nbytes());
+  context.stream->copyToHost(copy.data(), array.voxels.first, copy.size());
+  StridedVoxels<D> voxels = array.voxels;
+  voxels.first = copy.data();
+  return {imageFromStrided(name_, voxels, array.geometry, notes, threads), type};
+}
+
 GivenImage Source::image(int threads, Log& log) const
 {
   return givenFrom<GivenImage>(strided_, name_, [&](const auto& held) {
     std::vector<std::string> notes;
-    HeldImage image(imageFromStrided(name_, held.voxels, held.geometry, notes, threads), held.voxels.type);
+    HeldImage image = array_.device_type() == nb::device::cuda::value
+                          ? onCuda(held, threads, notes)
+                          : HeldImage(imageFromStrided(name_, held.voxels, held.geometry, notes, threads),
+                                      held.voxels.type);
     tell(notes, log);
     return image;
   });
@@ -202,10 +224,16 @@ std::vector<std::size_t> shapeOf(const ImageGeometry<D>& geometry, int component
 template <int D>
 nb::object viewOf(const ResultImage<D>& image, nb::handle owner)
 {
-  if (!image.pixels)
+  if (!image.pixels && !image.onCuda)
     return nb::none();
   const std::vector<std::size_t> shape = shapeOf<D>(image.geometry, image.components);
   return withPixelType(image.type, [&]<class T>(std::type_identity<T>) {
+    if (image.onCuda)
+      return nb::object(nb::make_tuple(
+          nb::ndarray<nb::array_api, T>(reinterpret_cast<T*>(image.onCuda->pixels.span().data()),
+                                        shape.size(), shape.data(), owner, nullptr, nb::dtype<T>(),
+                                        nb::device::cuda::value, image.onCuda->context.device.ordinal),
+          numbersOf<D>(image.geometry)));
     return nb::object(nb::make_tuple(nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(image.pixels.get()),
                                                                shape.size(), shape.data(), owner),
                                      numbersOf<D>(image.geometry)));
@@ -235,6 +263,7 @@ std::vector<nb::str> textsOf(const std::vector<std::string>& texts)
 
 void bindArrays(nb::module_& module)
 {
+  module.attr("WITH_CUDA") = builtWithCuda;
   nb::class_<Source>(module, "Source")
       .def(nb::init<std::string>())
       .def(nb::init<std::string, Source::Voxels, const GridNumbers&>(),

@@ -22,17 +22,17 @@ using GridNumbers =
     std::tuple<std::vector<std::size_t>, std::vector<double>, std::vector<double>, std::vector<double>>;
 
 /// An image, a mask or a label map that Python gives: the path of a file, or an array of z, y, x, or of t, z,
-/// y, x.
+/// y, x. The array of an image may lie on a CUDA device, x fastest, ready for the default stream.
 class Source {
 public:
-  using Voxels = nb::ndarray<nb::ro, nb::device::cpu>;
+  using Voxels = nb::ndarray<nb::ro>;
 
   explicit Source(std::string path) : name_(std::move(path)) {}
   /// Throws Error(usage) for an array of other than two to four axes, or of a type without a PixelType.
   Source(std::string name, Voxels, const GridNumbers&);
 
-  // These copy the voxels, without the lock of the interpreter. Notes about them go to the log. They throw
-  // as imageFromStrided() and maskFromStrided().
+  // These copy the voxels, without the lock of the interpreter; those on a device stay there. Notes about
+  // them go to the log. They throw as imageFromStrided() and maskFromStrided().
   GivenImage image(int threads, Log&) const;
   GivenMask mask(int threads) const;
   /// Throws Error(unreadableInput) also for labels that float cannot tell apart.
@@ -44,6 +44,9 @@ private:
     StridedVoxels<D> voxels;
     ImageGeometry<D> geometry;
   };
+
+  template <int D>
+  HeldImage<D> onCuda(const Strided<D>&, int threads, std::vector<std::string>& notes) const;
 
   std::string name_;
   Voxels array_;                                                             // owns the voxels
@@ -67,7 +70,7 @@ template <int D>
 std::vector<std::size_t> shapeOf(const ImageGeometry<D>&, int components = 1);
 
 /// (array, grid) of the pixels of an image, which are those of the array; None if it has no pixels. `owner`
-/// keeps them alive.
+/// keeps them alive. Of pixels on a device: an object with the methods of DLPack.
 template <int D>
 nb::object viewOf(const ResultImage<D>&, nb::handle owner);
 

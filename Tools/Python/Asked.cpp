@@ -106,6 +106,7 @@ void bindAsked(nb::module_& module)
       .def("set_strict", [](Asked& asked, bool strict) { asked.request.strict = strict; })
       .def("set_quality", [](Asked& asked, bool quality) { asked.request.measuresResult = quality; })
       .def("set_resample", [](Asked& asked, bool resample) { asked.resamples = resample; })
+      .def("set_stays_on_gpu", [](Asked& asked, bool stays) { asked.takesPixelsOnCuda = stays; })
       .def("set_inverse", [](Asked& asked, bool inverse) { asked.request.inverseToo = inverse; })
       .def("set_pictures", [](Asked& asked, bool pictures) { asked.request.pictures = pictures; });
 }

@@ -11,7 +11,8 @@ using Sources = std::vector<const Source*>;
 struct Asked {
   Sources fixed, moving, fixedMasks, movingMasks, fixedLabels, movingLabels; // labels: none or one
   RunRequest request;                                                        // all else
-  bool resamples = true; // stages make the images that their parameters ask for
+  bool resamples = true;          // stages make the images that their parameters ask for
+  bool takesPixelsOnCuda = false; // images that CUDA has made stay on its device
 };
 
 /// The request with copies of all arrays.

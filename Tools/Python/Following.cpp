@@ -50,15 +50,16 @@ protected:
 template <int D>
 class FollowedIn final : public Followed {
 public:
-  FollowedIn(const RunRequest& request, WorkLog& log)
-      : Followed(log), threads_(request.threads), follower_(components(), request, log_)
+  FollowedIn(const RunRequest& request, bool takesPixelsOnCuda, WorkLog& log)
+      : Followed(log), threads_(request.threads), takesPixelsOnCuda_(takesPixelsOnCuda),
+        follower_(components(), request, log_)
   {
   }
 
   Work::Make update(Work& work, const Source& moving, Deadline deadline) override
   {
     log_.work = &work.log;
-    const auto found = std::make_shared<FoundIn<D>>(work.log);
+    const auto found = std::make_shared<FoundIn<D>>(work.log, takesPixelsOnCuda_);
     // Its image is in `found`.
     const auto kept = std::make_shared<FollowUpdate<D>>(
         follower_.update(moving.image(threads_, work.log), *found, deadline, work.stop()));
@@ -79,13 +80,14 @@ public:
 
 private:
   const int threads_;
+  const bool takesPixelsOnCuda_;
   Follower<D> follower_;
 };
 
 template <int D>
-std::shared_ptr<Followed> followed(const RunRequest& request, WorkLog& log)
+std::shared_ptr<Followed> followed(const RunRequest& request, bool takesPixelsOnCuda, WorkLog& log)
 {
-  return std::make_shared<FollowedIn<D>>(request, log);
+  return std::make_shared<FollowedIn<D>>(request, takesPixelsOnCuda, log);
 }
 
 /// `resample`: each update has its image.
@@ -103,7 +105,8 @@ Work* follow(const nb::object& object, bool resample, int leastLevel)
     RunRequest toItself = request;
     toItself.moving = toItself.fixed;
     const bool isFlat = readHeaders(toItself, work.log).dimension() == 2;
-    return [made = isFlat ? followed<2>(request, work.log) : followed<3>(request, work.log)] {
+    const bool onCuda = asked->takesPixelsOnCuda;
+    return [made = isFlat ? followed<2>(request, onCuda, work.log) : followed<3>(request, onCuda, work.log)] {
       return nb::cast(made);
     };
   });

@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
@@ -35,6 +37,16 @@ ChainPointer<D> asItWas(const typename KeptStage<D>::Level& level, const Context
   return chainFromMaps<D>(host, maps, components(), {});
 }
 
+template <int D>
+ResultImage<D> onHost(const ResultImage<D>& image)
+{
+  ResultImage<D> copy{image.geometry, image.type, image.components, largeArray<std::byte>(image.byteCount()),
+                      image.clamped};
+  copyLargeToHost(image.onCuda->context, copy.pixels.get(), image.onCuda->pixels.span().data(),
+                  image.byteCount());
+  return copy;
+}
+
 }
 
 template <int D>
@@ -50,7 +62,8 @@ template <int D>
 FoundIn<D>::~FoundIn()
 {
   constexpr std::size_t largeVoxels = 1 << 18; // of which a run takes much longer than this
-  const bool isLarge = !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels;
+  const bool isLarge = !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels
+                       && !stages_.back().image.onCuda; // whose images the host never had
   stages_.clear();
   if (isLarge)
     malloc_trim(0);
@@ -162,9 +175,9 @@ nb::object FoundIn<D>::inverse() const
 }
 
 template <int D>
-nb::object FoundIn<D>::image() const
+nb::object FoundIn<D>::image(nb::handle owner) const
 {
-  return stages_.empty() ? nb::none() : viewOf<D>(stages_.back().image, nb::find(this));
+  return stages_.empty() ? nb::none() : viewOf<D>(stages_.back().image, owner);
 }
 
 template <int D>
@@ -232,6 +245,8 @@ void FoundIn<D>::save(const std::string& path, Log& log) const
     outputs.writeTransforms(*kept.chain);
     if (kept.image.pixels)
       outputs.writeResult("", kept.image);
+    else if (kept.image.onCuda)
+      outputs.writeResult("", onHost(kept.image));
     if constexpr (D < 4)
       if (kept.inverse) {
         RunRequest withoutLabels = request_;

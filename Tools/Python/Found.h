@@ -47,8 +47,8 @@ public:
   /// if it was not asked for.
   virtual nb::object inverse() const = 0;
   /// (array, grid) of the last stage, which nobody must write to, since save() writes it; None: there is
-  /// none.
-  virtual nb::object image() const = 0;
+  /// none. `owner` is the object of Python that has the results.
+  virtual nb::object image(nb::handle owner) const = 0;
   virtual std::string record() const = 0;
   virtual std::string page() const = 0;
   /// The metric at each iteration, by stage and level.
@@ -61,7 +61,7 @@ public:
 template <int D>
 class FoundIn final : public Found, public RunListener<D> {
 public:
-  explicit FoundIn(WorkLog& log) : log_(&log) {}
+  FoundIn(WorkLog& log, bool takesPixelsOnCuda) : log_(&log), takesPixelsOnCuda_(takesPixelsOnCuda) {}
   /// Gives the system what the run of large images has set free. The C library keeps arrays of up to 32 MB.
   ~FoundIn() override;
   FoundIn(const FoundIn&) = delete;
@@ -78,12 +78,13 @@ public:
                      const typename Reporter<D>::ReachedChain&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
   void transformFound(const ChainPointer<D>& chain) override { stages_.back().chain = chain; }
+  bool takesPixelsOnCuda() const override { return takesPixelsOnCuda_; }
   void resultMade(ResultImage<D>& image) override { stages_.back().image = std::move(image); }
 
   int dimension() const override { return D; }
   nb::list chains() const override;
   nb::object inverse() const override;
-  nb::object image() const override;
+  nb::object image(nb::handle owner) const override;
   std::string record() const override;
   std::string page() const override;
   std::vector<StageCurves> curves() const override { return summary_.curves(); }
@@ -93,6 +94,7 @@ private:
   InitialFile saveInitial(const std::string& folder, Log&) const;
 
   WorkLog* log_; // of the run; null once it has ended
+  const bool takesPixelsOnCuda_;
   std::vector<KeptStage<D>> stages_;
   std::vector<std::size_t> iterationsOfLevels_; // at most; the last one is that of all further levels
   Progress progress_;

@@ -18,10 +18,10 @@ namespace tessera::python {
 namespace {
 
 template <int D>
-Work::Make registered(Work& work, RunRequest request, InputHeaders headers)
+Work::Make registered(Work& work, const Asked& asked, RunRequest request, InputHeaders headers)
 {
   const auto start = std::chrono::steady_clock::now();
-  auto found = std::make_shared<FoundIn<D>>(work.log);
+  auto found = std::make_shared<FoundIn<D>>(work.log, asked.takesPixelsOnCuda);
   RecordFacts facts;
   facts.command = "tessera.register";
   facts.started = currentTime();
@@ -69,7 +69,7 @@ Prediction planned(Work& work, const RunRequest& request, InputHeaders headers)
   return prediction;
 }
 
-/// Work that reads the headers, and then goes on in their dimension: in.operator()<D>(work, request,
+/// Work that reads the headers, and then goes on in their dimension: in.operator()<D>(work, asked, request,
 /// headers).
 template <class In>
 Work* workOn(const nb::object& asked, int leastLevel, In in)
@@ -80,7 +80,7 @@ Work* workOn(const nb::object& asked, int leastLevel, In in)
     RunRequest request = requestOf(*copy, work.log);
     InputHeaders headers = readHeaders(request, work.log);
     return withConstant<2, 4>(headers.dimension(), [&]<int D>() {
-      return in.template operator()<D>(work, std::move(request), std::move(headers));
+      return in.template operator()<D>(work, *copy, std::move(request), std::move(headers));
     });
   });
 }
@@ -105,7 +105,9 @@ void bindRegistering(nb::module_& module)
       .def_prop_ro("dimension", &Found::dimension)
       .def("chains", &Found::chains, nb::sig("def chains(self) -> list[typing.Any]"))
       .def("inverse", &Found::inverse, nb::sig("def inverse(self) -> typing.Any"))
-      .def("image", &Found::image, nb::sig("def image(self) -> typing.Any"))
+      .def(
+          "image", [](nb::handle self) { return nb::cast<const Found&>(self).image(self); },
+          nb::sig("def image(self) -> typing.Any"))
       .def("record", [](const Found& found) { return textOf(found.record()); })
       .def("page", [](const Found& found) { return textOf(found.page()); })
       .def("curves", &Found::curves)
@@ -116,14 +118,16 @@ void bindRegistering(nb::module_& module)
         });
       });
   module.def("register", [](const nb::object& asked, int leastLevel) {
-    return workOn(asked, leastLevel, []<int D>(Work& work, RunRequest request, InputHeaders headers) {
-      return registered<D>(work, std::move(request), std::move(headers));
-    });
+    return workOn(asked, leastLevel,
+                  []<int D>(Work& work, const Asked& of, RunRequest request, InputHeaders headers) {
+                    return registered<D>(work, of, std::move(request), std::move(headers));
+                  });
   });
   module.def("check", [](const nb::object& asked, int leastLevel) {
-    return workOn(asked, leastLevel, []<int D>(Work& work, const RunRequest& request, InputHeaders headers) {
-      return predicted<D>(work, request, std::move(headers));
-    });
+    return workOn(asked, leastLevel,
+                  []<int D>(Work& work, const Asked&, const RunRequest& request, InputHeaders headers) {
+                    return predicted<D>(work, request, std::move(headers));
+                  });
   });
 }
 

@@ -113,11 +113,12 @@ struct Lane {
   void wait() { checkCuda(cudaStreamSynchronize(stream), "waiting for a copy"); }
 };
 
-bool isPinned(const void* host)
+/// Whether copies go through pinned pieces: not to and from pinned memory or that of a device.
+bool isPageable(const void* memory)
 {
   cudaPointerAttributes attributes{};
-  checkCuda(cudaPointerGetAttributes(&attributes, host), "asking for a pointer's memory");
-  return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeManaged;
+  checkCuda(cudaPointerGetAttributes(&attributes, memory), "asking for a pointer's memory");
+  return attributes.type == cudaMemoryTypeUnregistered;
 }
 
 /// Copies past the caches, which the written memory would only push out of them.
@@ -200,7 +201,7 @@ void forLanes(const Context& context, std::size_t bytes, Body&& body)
 
 void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
 {
-  if (isPinned(host)) {
+  if (!isPageable(host)) {
     const cudaStream_t stream = cudaStreamOf(context);
     countBytesToDevice(context, bytes);
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
@@ -295,7 +296,7 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
   if (after == After::allGiven)
     p.lane.follow(stream);
   void* to = host;
-  if (!isPinned(host)) {
+  if (isPageable(host)) {
     if (p.pinnedBytes < bytes) {
       p.pinnedBytes = bytes;
       p.pinned.reset();
@@ -305,8 +306,7 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
     p.host = host;
     p.bytes = bytes;
   }
-  checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, p.lane.stream),
-            "copying from the device");
+  checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDefault, p.lane.stream), "copying from the device");
   countBytesToHost(context_, bytes);
 }
 

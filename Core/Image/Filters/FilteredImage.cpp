@@ -86,6 +86,14 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
   Buffer<float> voxels = volume.releaseVoxels();
+  if (!counts && ownVoxelsOnCuda<D>(context.device, original)
+      && 16 * static_cast<double>(voxels.span().size_bytes()) < usableDeviceMemory(context)) {
+    ImagePointer<D> own = imageOnCuda<D>(context, steps.back().geometry,
+                                         std::make_shared<const Buffer<float>>(std::move(voxels)));
+    if (held)
+      held->push_back(voxelsOnCuda<D>(context, own));
+    return own;
+  }
   const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, {}});
   if (!counts) {
     image->voxels = largeVector<float>(context, voxels.size());

@@ -28,9 +28,10 @@ using HeldOnCuda = std::vector<std::shared_ptr<const Buffer<float>>>;
 
 /// The image after all steps, computed on the context's device. On CUDA, filtering begins with the last axis.
 /// The result is also in host memory, and voxelsOnCuda finds it on the device as long as `held` or anyone
-/// else holds it. If it does not fit into the free device memory it is computed in slabs, with the same bits;
-/// otherwise `originals` keeps the original on the device, so that it can be filtered again without another
-/// copy. On the context of a MemoryCount neither the original nor the result has voxels.
+/// else holds it; that of an image on the device alone is there alone, if there is plenty of memory. If it
+/// does not fit into the free device memory it is computed in slabs, with the same bits; otherwise
+/// `originals` keeps the original on the device, so that it can be filtered again without another copy. On
+/// the context of a MemoryCount neither the original nor the result has voxels.
 template <int D>
 ImagePointer<D> filteredImage(Context&, const ImagePointer<D>& original,
                               const std::vector<FilterStep<D>>& steps, HeldOnCuda* held = nullptr,

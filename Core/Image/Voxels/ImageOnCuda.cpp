@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Image/ImageInMemory.h"
+#include "Core/Image/Voxels/StoredVoxels.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <mutex>
@@ -52,6 +54,23 @@ ImagePointer<D> imageOnCuda(const Context& context, const ImageGeometry<D>& geom
 }
 
 template <int D>
+ImagePointer<D> imageOfOthersOnCuda(const std::string& name, const Context& context, const void* voxels,
+                                    PixelType type, const ImageGeometry<D>& geometry)
+{
+  checkInMemory<D>(name, geometry, geometry.voxelCount());
+  waitForDefaultStream(context);
+  Buffer<VoxelCounts> counts;
+  counts.fromHost(context, std::vector<VoxelCounts>(1));
+  const auto own = std::make_shared<Buffer<float>>(context, geometry.voxelCount());
+  StoredLayout layout;
+  layout.type = type;
+  storedToFloatsOnCuda(context, static_cast<const std::byte*>(voxels), layout, 0, own->size(),
+                       own->span().data(), nullptr, counts.span().data());
+  const VoxelCounts found = counts.toHost(context).front();
+  return found.nonFinite + found.inexact > 0 ? nullptr : imageOnCuda<D>(context, geometry, own);
+}
+
+template <int D>
 std::shared_ptr<const Buffer<float>> ownVoxelsOnCuda(const Device& device, const ImagePointer<D>& image)
 {
   const VoxelsAlone<D>* const alone = aloneOf<D>(image);
@@ -96,7 +115,7 @@ std::optional<VoxelExtremes> extremesOnCuda(const Context& context, const ImageP
   return findExtremesOnCuda(context, voxelsOnCuda<D>(context, image)->span());
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(imageOnCuda<D>, ownVoxelsOnCuda<D>, hostVoxels<D>, voxelsInMemory<D>,
-                                   extremesOnCuda<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(imageOnCuda<D>, imageOfOthersOnCuda<D>, ownVoxelsOnCuda<D>, hostVoxels<D>,
+                                   voxelsInMemory<D>, extremesOnCuda<D>);
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Image.h"
+#include "Core/Image/Voxels/PixelType.h"
 
 #include <limits>
 #include <optional>
@@ -50,6 +51,13 @@ template <int D>
 ImagePointer<D> imageOnCuda(const Context&, const ImageGeometry<D>&,
                             std::shared_ptr<const Buffer<float>> voxels);
 
+/// Such an image of voxels that others own on the context's device, x fastest, after what their default
+/// stream has been given. Null: some are no finite numbers, or none that a float holds, and the host has to
+/// tell. Throws Error(unreadableInput) for a geometry that makes no sense.
+template <int D>
+ImagePointer<D> imageOfOthersOnCuda(const std::string& name, const Context&, const void* voxels, PixelType,
+                                    const ImageGeometry<D>&);
+
 /// Null unless the voxels of the image lie on this device alone. They keep the image alive.
 template <int D>
 std::shared_ptr<const Buffer<float>> ownVoxelsOnCuda(const Device&, const ImagePointer<D>&);
@@ -68,6 +76,8 @@ std::size_t voxelsInMemory(const ImagePointer<D>&);
 template <int D>
 std::optional<VoxelExtremes> extremesOnCuda(const Context&, const ImagePointer<D>&);
 
+/// The parts of these functions that need CUDA.
 TESSERA_CUDA_ONLY VoxelExtremes findExtremesOnCuda(const Context&, std::span<const float> voxels);
+TESSERA_CUDA_ONLY void waitForDefaultStream(const Context&);
 
 }

@@ -43,4 +43,10 @@ VoxelExtremes findExtremesOnCuda(const Context& context, std::span<const float> 
   return found.toHost(context).front();
 }
 
+void waitForDefaultStream(const Context& context)
+{
+  cudaStreamOf(context); // makes the context's device the current one
+  checkCuda(cudaStreamSynchronize(cudaStreamLegacy), "waiting for the device");
+}
+
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Runs/Resampling/ImageTask.h"
 
@@ -8,14 +9,21 @@
 
 namespace tessera {
 
+/// The pixels of an image on a CUDA device.
+struct PixelsOnCuda {
+  Context context;
+  Buffer<std::byte> pixels;
+};
+
 /// A resampled image.
 template <int D>
 struct ResultImage {
   ImageGeometry<D> geometry; // with the direction of the header that names the grid
   PixelType type = PixelType::float32;
   int components = 1;
-  std::unique_ptr<std::byte[]> pixels = {}; // x fastest, components interleaved; null: there is none
-  std::size_t clamped = 0;                  // values that the type does not hold
+  std::unique_ptr<std::byte[]> pixels = {};  // x fastest, components interleaved; null: there is none
+  std::size_t clamped = 0;                   // values that the type does not hold
+  std::shared_ptr<PixelsOnCuda> onCuda = {}; // in place of `pixels`; null: they are not there
 
   std::size_t byteCount() const
   {

@@ -3,6 +3,7 @@
 
 #include "Core/Image/ImageInMemory.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -17,11 +18,15 @@ using namespace testing;
 
 class ImageOnCudaTest : public GpuTest {
 protected:
-  ImagePointer<3> imageOf(const std::vector<float>& voxels, const Size<3>& size)
+  /// The image of numbers that somebody else has on the device.
+  template <class T>
+  ImagePointer<3> imageOf(const std::vector<T>& numbers, PixelType type, const Size<3>& size)
   {
-    const auto there = std::make_shared<Buffer<float>>();
-    there->fromHost(cuda, voxels);
-    return imageOnCuda<3>(cuda, centredGeometry<3>(size, {1, 1, 1}), there);
+    Buffer<T> there;
+    there.fromHost(cuda, numbers);
+    cuda.stream->wait();
+    return imageOfOthersOnCuda<3>("others", cuda, there.span().data(), type,
+                                  centredGeometry<3>(size, {1, 1, 1}));
   }
 };
 
@@ -56,10 +61,12 @@ TEST_F(ImageOnCudaTest, ExtremesAreThoseOfTheSortedValues)
 TEST_F(ImageOnCudaTest, TheHostGetsTheVoxelsWhenItAsks)
 {
   const Size<3> size{13, 7, 5};
-  std::vector<float> floats(13 * 7 * 5);
-  for (std::size_t i = 0; i < floats.size(); ++i)
-    floats[i] = static_cast<float>(i * 97 % 4001) - 1000;
-  const ImagePointer<3> image = imageOf(floats, size);
+  std::vector<std::int16_t> numbers(13 * 7 * 5);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<std::int16_t>(i * 97 % 4001 - 1000);
+  const std::vector<float> floats(numbers.begin(), numbers.end());
+  const ImagePointer<3> image = imageOf(numbers, PixelType::int16, size);
+  ASSERT_TRUE(image);
   EXPECT_TRUE(image->voxels.empty());
   EXPECT_EQ(voxelsInMemory<3>(image), floats.size());
   EXPECT_EQ(checkedImage<3>("image", image, 2).image, image);
@@ -72,11 +79,21 @@ TEST_F(ImageOnCudaTest, TheHostGetsTheVoxelsWhenItAsks)
   EXPECT_EQ(image->voxels, floats);
 }
 
+TEST_F(ImageOnCudaTest, WhatTheHostHasToTellIsNoSuchImage)
+{
+  std::vector<float> values(8, 1);
+  EXPECT_TRUE(imageOf(values, PixelType::float32, {2, 2, 2}));
+  values[3] = INFINITY;
+  EXPECT_FALSE(imageOf(values, PixelType::float32, {2, 2, 2}));
+  EXPECT_FALSE(imageOf(std::vector<std::int32_t>(8, (1 << 24) + 1), PixelType::int32, {2, 2, 2}));
+  EXPECT_EQ(exitCodeOf([&] { imageOf(values, PixelType::float32, {0, 2, 2}); }), ExitCode::unreadableInput);
+}
+
 TEST_F(ImageOnCudaTest, ItsMemoryGoesWithTheImage)
 {
   cuda = makeContext({DeviceKind::cuda, 0}, 1, 64 << 20); // whose free bytes nobody else takes
   const double bytes = 4 << 20, before = static_cast<double>(cuda.stream->freeBytes());
-  ImagePointer<3> image = imageOf(std::vector<float>(1 << 20, 1), {128, 128, 64});
+  ImagePointer<3> image = imageOf(std::vector<float>(1 << 20, 1), PixelType::float32, {128, 128, 64});
   auto voxels = voxelsOnCuda<3>(cuda, image);
   image.reset();
   EXPECT_EQ(voxels->toHost(cuda).front(), 1) << "the voxels keep the image";

@@ -175,9 +175,11 @@ TEST_F(FollowerTest, FilesAndImagesOnTheDeviceGiveTheBitsOfThoseInMemory)
   if (!context.onCuda())
     return;
   const std::vector<Chain> onDevice = chainsOf([&](const auto& image) {
-    const auto voxels = std::make_shared<Buffer<float>>();
-    voxels->fromHost(context, image->voxels);
-    return GivenImage{"moving", imageOnCuda<2>(context, image->geometry, voxels)};
+    Buffer<float> voxels;
+    voxels.fromHost(context, image->voxels);
+    context.stream->wait();
+    return GivenImage{"moving", imageOfOthersOnCuda<2>("moving", context, voxels.span().data(),
+                                                       PixelType::float32, image->geometry)};
   });
   for (std::size_t i = 0; i < inMemory.size(); ++i)
     expectSameBits(inMemory[i], onDevice[i]);

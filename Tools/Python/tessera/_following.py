@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._errors import UsageError, in_words_of_python
 from ._files import read
+from ._gpu import own
 from ._images import Example, Grid, Image, ImageLike, image_of, like, source_of
 from ._parameters import Stages
 from ._registration import asked_of, framed
@@ -154,13 +155,13 @@ class Follower:
         seconds = math.inf if deadline is None else float(deadline)
         if not (0 < seconds < 1e6 or deadline is None):
             raise UsageError(f"deadline: {deadline!r}: no time. Allowed: seconds above 0, below 1000000.")
-        source = source_of(moving, "moving")
+        source = source_of(moving, "moving", may_be_on_gpu=True)
         with self._alone():
             work = self._followed.update(source, seconds, least_level())
             found, *rest, parameters = finish(work, progress, cancel)
             chain, fixed_grid, moving_grid = found.chains()[-1]
             transform = self._last = Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
-        image = None if (view := found.image()) is None else like(self._example, np.array(view[0]), Grid(*view[1]))
+        image = None if (view := found.image()) is None else like(self._example, own(view[0]), Grid(*view[1]))
         rest[3] = tuple(rest[3])
         return Update._make([transform, image, *rest, tuple(parameters)])
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _core
+from . import _core, _gpu
 from ._errors import UsageError
 
 ImageLike: TypeAlias = Any
@@ -156,8 +156,8 @@ def _floats(values: Iterable[float]) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _name_of_array(array: np.ndarray[Any, Any]) -> str:
-    return f"array[{array.dtype} {'x'.join(str(n) for n in array.shape[::-1])}]"
+def _name_of_array(array: Any) -> str:
+    return f"array[{str(array.dtype).removeprefix('torch.')} {'x'.join(str(n) for n in reversed(array.shape))}]"
 
 
 _WAYS_OF_ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
@@ -271,8 +271,18 @@ def image_of(thing: ImageLike, argument: str) -> Image | str:
     return _READERS[kind](thing)
 
 
-def source_of(thing: ImageLike, argument: str) -> _core.Source:
+def is_on_gpu(thing: Any) -> bool:
+    """Whether an array, or that of an `Example`, lies on a GPU where the extension can take it."""
+    kept = thing if isinstance(thing, Example) else Example(thing)
+    return _gpu.is_there(kept.kind, kept.more)
+
+
+def source_of(thing: ImageLike, argument: str, *, may_be_on_gpu: bool = False) -> _core.Source:
     """What the extension takes of an image."""
+    if may_be_on_gpu and is_on_gpu(thing):
+        array = _gpu.readable(_kind(thing), thing)
+        capsule = array.__dlpack__(stream=1)  # after what its stream has still to do
+        return _core.Source(_name_of_array(array), capsule, Grid(reversed(array.shape))._numbers())
     image = image_of(thing, argument)
     if isinstance(image, str):
         return _core.Source(image)
@@ -312,10 +322,13 @@ _NEEDED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def like(example: ImageLike | Example, array: np.ndarray[Any, Any], grid: Grid) -> ImageLike:
-    """An image of the kind of `example`; `Image` where that is a path."""
-    image = Image(array, grid.spacing, grid.origin, grid.direction)
+def like(example: ImageLike | Example, array: Any, grid: Grid) -> ImageLike:
+    """An image of the kind of `example`; `Image` where that is a path. An array that is not numpy's lies on a GPU, and
+    is copied there."""
     kept = example if isinstance(example, Example) else Example(example)
+    if not isinstance(array, np.ndarray):
+        return _gpu.copied(kept.kind, kept.more, array)
+    image = Image(array, grid.spacing, grid.origin, grid.direction)
     writer = _WRITERS.get(kept.kind)
     return writer(image, kept.more) if writer else image
 

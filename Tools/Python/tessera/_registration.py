@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _core
 from ._errors import UsageError, in_words_of_python
-from ._images import Example, Grid, ImageLike, as_list, image_of, like, points_of, source_of
+from ._gpu import own
+from ._images import Example, Grid, ImageLike, as_list, image_of, is_on_gpu, like, points_of, source_of
 from ._parameters import Stages, add_stages
 from ._transform import Transform
 from ._work import Cancel, finish, least_level, thread_count, warnings_of
@@ -82,7 +83,7 @@ class Registration:
         """The moving image on the grid of the fixed one, of the kind of ``fixed`` and with the voxel type of
         ``moving``; None if the parameters or ``resample`` ask for none."""
         if self._image is None and (view := self._found.image()) is not None:
-            self._image = like(self._fixed, np.array(view[0]), Grid(*view[1]))
+            self._image = like(self._fixed, own(view[0]), Grid(*view[1]))
         return self._image
 
     @property
@@ -210,7 +211,7 @@ def asked_of(
         if role in ("fixed", "moving") and not as_list(images):
             raise UsageError(f"{role}: not given. Allowed: an image, or a list of images.")
         for image in as_list(images):
-            asked.add(role, source_of(image, role))
+            asked.add(role, source_of(image, role, may_be_on_gpu=role in ("fixed", "moving")))
     if fixed_points is not None:
         asked.set_fixed_points(points_of(fixed_points, "fixed_points"))
     if moving_points is not None:
@@ -244,6 +245,7 @@ def asked_of(
         )
     asked.set_inverse(inverse)
     asked.set_resample(resample)
+    asked.set_stays_on_gpu(is_on_gpu(as_list(fixed)[0]))
     if not quality and (report or fixed_labels is not None or moving_labels is not None):
         raise UsageError("quality: False, with labels or report=True, which need it. Allowed: one or the other.")
     asked.set_quality(quality)
@@ -335,7 +337,8 @@ def register(
         report=report,
     )
     example = as_list(fixed)[0] if like is None else like
-    if like is not None and isinstance(image_of(like, "like"), str):
+    asked.set_stays_on_gpu(is_on_gpu(example))
+    if like is not None and not is_on_gpu(like) and isinstance(image_of(like, "like"), str):
         raise UsageError(f"like: {like!r}: a path. Allowed: an image in memory, whose kind the result gets.")
     return finished(_core.register(asked, least_level()), example, progress, cancel)
 
