@@ -107,13 +107,13 @@ class SameAsProgram(InAFolder):
         for other in tessera.Transform.load("kept/TransformParameters.0.txt"), tessera.Transform.from_maps(transform.maps):
             np.testing.assert_array_equal(other.apply_points(points), mapped)
         np.testing.assert_array_equal(transform.apply(self.moving).array, aligned)
+        np.testing.assert_allclose(transform.inverse().apply_points(mapped), points, atol=1e-3)
         tessera.write(self.fixed, "again.nii.gz")
         again = tessera.read("again.nii.gz")
         np.testing.assert_array_equal(again.array, series)
         for words, call in (
             ("series", lambda: tessera.register(self.fixed, self.moving, "Rigid")),
             ("2D and 3D", lambda: transform.save("kept.h5")),
-            ("2D and 3D", lambda: transform.inverse().apply_points(points)),
         ):
             with self.assertRaisesRegex(tessera.Error, words):
                 call()
