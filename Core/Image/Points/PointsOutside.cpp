@@ -18,16 +18,16 @@ PointsOutside pointsOutside(const std::vector<Vec<D>>& pointsMm, const ImageGeom
 {
   struct Reading {
     std::string name;
-    Vec<3> factor; // of mm
+    Vec<4> factor; // of mm, and of a time
     bool areIndices;
   };
   const AffineMap<D> indexFromPoint = image.indexFromPoint();
   PointsOutside result;
   double farthest = 0; // in sizes of the image
   for (const Reading& reading :
-       {Reading{"", {1, 1, 1}, areIndices},
-        Reading{areIndices ? "mm (LPS)" : "indices of voxels", {1, 1, 1}, !areIndices},
-        Reading{"mm in RAS", {-1, -1, 1}, false}, Reading{"micrometres", {1e-3, 1e-3, 1e-3}, false}}) {
+       {Reading{"", {1, 1, 1, 1}, areIndices},
+        Reading{areIndices ? "mm (LPS)" : "indices of voxels", {1, 1, 1, 1}, !areIndices},
+        Reading{"mm in RAS", {-1, -1, 1, 1}, false}, Reading{"micrometres", {1e-3, 1e-3, 1e-3, 1}, false}}) {
     constexpr double far = 10;
     if (reading.factor[2] < 1 && farthest < far) // a thousandth of any number lies near 0
       break;

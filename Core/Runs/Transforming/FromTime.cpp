@@ -35,6 +35,32 @@ bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
                     [most](double a, double b) { return std::abs(a - b) <= most; });
 }
 
+/// One time of a file of the whole series. It counts by its number: formats keep the times of a series in
+/// other ways.
+template <int D>
+LoadedImage<D - 1> timeOf(const LoadedImage<D>& whole, const ImageGeometry<D>& series, std::size_t number,
+                          const std::string& path)
+{
+  const ImageGeometry<D>& geometry = whole.image.geometry;
+  if (geometry.size[D - 1] != series.size[D - 1])
+    throw Error(ExitCode::unreadableInput, path + ": its last axis has a size of "
+                                               + std::to_string(geometry.size[D - 1]) + ", and the series "
+                                               + std::to_string(series.size[D - 1])
+                                               + " times. Allowed: a file of one time, or of all times.");
+  LoadedImage<D - 1> slice;
+  slice.image.geometry = sliceGeometry<D>(geometry);
+  const std::size_t count = slice.image.geometry.voxelCount();
+  const auto ofTime = [&](const auto& voxels) {
+    const auto first = voxels.begin() + static_cast<std::ptrdiff_t>(number * count);
+    return std::vector(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  slice.image.voxels = ofTime(whole.image.voxels);
+  if (whole.finiteVoxels)
+    slice.finiteVoxels =
+        std::make_shared<Mask<D - 1>>(slice.image.geometry, ofTime(whole.finiteVoxels->voxels));
+  return slice;
+}
+
 template <class T>
 std::vector<T> twice(std::vector<T> voxels)
 {
@@ -80,10 +106,14 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
     for (ImageTask& task : tasks)
       try {
         const ImageHeader header = headerOf(task);
-        if (!task.input.isFile() || (header.dimension == D && header.size.back() > 1))
+        if (!task.input.isFile())
           continue;
         std::vector<std::string> notes;
-        LoadedImage<D - 1> slice = readImage<D - 1>(task.input.path, task.reading, notes, threads);
+        LoadedImage<D - 1> slice =
+            header.dimension == D && header.size.back() > 1
+                ? timeOf<D>(readImage<D>(task.input.path, task.reading, notes, threads), seriesOf(file),
+                            number, task.input.path)
+                : readImage<D - 1>(task.input.path, task.reading, notes, threads);
         for (const std::string& note : notes)
           log.note(task.option + ": " + note);
         LoadedImage<D> placed{

@@ -16,8 +16,9 @@ template <int D>
 ChainPointer<D> chainFromTime(const TransformFileContent<D>&, const Registry&, const ImageGeometry<D>& grid,
                               std::size_t number, double toleranceMm);
 
-/// Reads the files of one time (of D - 1 axes, or with one slice along the last one) and places them at that
-/// time of the series and at the next one, because interpolators of series need two. What is wrong with a
+/// Reads the files of one time (of D - 1 axes, or with one slice along the last one), or this time of files
+/// of the whole series, and places them at that time of the series and at the next one, because
+/// interpolators of series need two. What is wrong with a
 /// file is kept in its task.
 template <int D>
 void placeAtTime(std::vector<ImageTask>&, const TransformFileContent<D>&, std::size_t number, int threads,
