@@ -243,6 +243,8 @@ public:
     }
     if (image.dimension < 2 || !orientFromNifti(places, std::min(axesOfItk, 3), image))
       return std::nullopt;
+    if (const double first = floatAt(136); image.dimension == 4 && std::isfinite(first)) // toffset
+      image.originMm[3] = first * secondsOfUnit();
     return image;
   }
 

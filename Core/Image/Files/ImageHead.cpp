@@ -126,6 +126,8 @@ std::string niftiHead(const ImageHeader& header)
   put(108, 352.0F);
   put(112, 1.0F);                                   // scl_slope
   put(123, char(header.dimension > 3 ? 2 | 8 : 2)); // mm, seconds
+  if (header.dimension > 3)
+    put(136, static_cast<float>(header.originMm[3])); // toffset
   put(252, static_cast<std::int16_t>(forms.qformCode));
   put(254, static_cast<std::int16_t>(forms.sformCode));
   put(256, forms.quatern);

@@ -274,6 +274,21 @@ TEST_F(ImageFile, NiftiFieldsHaveTheirComponentsInTheFifthDimension)
   EXPECT_EQ(shortAt(68), 1007); // NIFTI_INTENT_VECTOR
 }
 
+TEST_F(ImageFile, NiftiKeepsTheFirstTimeOfASeries)
+{
+  ImageGeometry<4> geometry;
+  geometry.size = {3, 2, 2, 4};
+  geometry.spacingMm = {1, 1, 1, 0.5};
+  geometry.originMm = {1, 2, 3, 1.5};
+  writeImage(folder / "series.nii", countedImage(geometry), PixelType::int16, false);
+  std::string bytes = folder.read("series.nii");
+  bytes[123] = 2 | 16; // in milliseconds
+  folder.write("milliseconds.nii", bytes);
+
+  EXPECT_EQ(load<4>(folder / "series.nii").image.geometry.originMm, geometry.originMm);
+  EXPECT_NEAR(load<4>(folder / "milliseconds.nii").image.geometry.originMm[3], 0.0015, 1e-12);
+}
+
 TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
 {
   writeImage(folder / "image.nii", countedImage(testing::centredGeometry<3>({4, 3, 2}, {1, 1, 1})),
