@@ -95,7 +95,7 @@ TimesOfSeries<D> timesOf(const JudgedRun<D>& run)
   return {};
 }
 
-/// What the page shows of a series, in HTML; empty: it is none.
+/// The part of the page that is about a series, in HTML; it is empty for other images.
 template <int D>
 std::string overTime(const TimesOfSeries<D>& times)
 {

@@ -47,7 +47,7 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   const ResampleSource<D> source{&interpolator, valid};
   ResultImage<D> result{fixed, type};
   if (mayStayOnCuda && context.onCuda()
-      && 16 * static_cast<double>(result.byteCount()) < usableDeviceMemory(context)) {
+      && isSmallOnDevice(context, static_cast<double>(result.byteCount()))) {
     const auto there =
         std::make_shared<PixelsOnCuda>(context, Buffer<std::byte>(context, result.byteCount()));
     std::atomic<std::size_t> clamped = 0;

@@ -73,6 +73,11 @@ double usableDeviceMemory(const Context& context)
   return context.stream->usableBytes();
 }
 
+bool isSmallOnDevice(const Context& context, double bytes)
+{
+  return 16 * bytes <= usableDeviceMemory(context);
+}
+
 double takePeakDeviceMemory(const Context& context)
 {
   return context.stream->takePeakBytes();

@@ -35,6 +35,9 @@ std::string memoryText(double bytes);
 /// Bytes that a plan may use on the context's CUDA device: the free memory less what kernels need beside
 /// arrays and what other contexts have reserved, and no more than the context's limit.
 double usableDeviceMemory(const Context&);
+/// Whether an array may stay on the device beside all else, since it takes a sixteenth of those bytes at
+/// most.
+bool isSmallOnDevice(const Context&, double bytes);
 /// The largest number of bytes of arrays that the context held on its CUDA device since the last call.
 double takePeakDeviceMemory(const Context&);
 

@@ -17,7 +17,7 @@ TESSERA_CUDA_ONLY void combine(const Context&, double a, std::span<const double>
                                std::span<double> y);
 TESSERA_CUDA_ONLY void addProjections(const Context&, std::span<const Projection>, std::span<double> y);
 constexpr std::size_t mostTerms = 4;
-/// Of at most so many terms.
+/// There may be mostTerms terms.
 TESSERA_CUDA_ONLY void sumInto(const Context&, std::span<const WeightedVector>, std::span<const double> z,
                                std::span<double> y);
 TESSERA_CUDA_ONLY void addBounded(const Context&, double factor, std::span<const double> x, double bound,

@@ -87,7 +87,7 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
   Buffer<float> voxels = volume.releaseVoxels();
   if (!counts && ownVoxelsOnCuda<D>(context.device, original)
-      && 16 * static_cast<double>(voxels.span().size_bytes()) < usableDeviceMemory(context)) {
+      && isSmallOnDevice(context, static_cast<double>(voxels.span().size_bytes()))) {
     ImagePointer<D> own = imageOnCuda<D>(context, steps.back().geometry,
                                          std::make_shared<const Buffer<float>>(std::move(voxels)));
     if (held)

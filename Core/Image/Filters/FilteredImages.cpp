@@ -19,7 +19,7 @@ ImagePointer<D> FilteredImages<D>::of(Context& context, const ImagePointer<D>& o
     Made one{context.stream.get(), original, steps, nullptr, {}};
     one.image = filteredImage<D>(context, original, steps, &one.onCuda, originals);
     const double bytes = static_cast<double>(one.image->geometry.voxelCount() * sizeof(float));
-    if (context.onCuda() && 16 * bytes > usableDeviceMemory(context))
+    if (context.onCuda() && !isSmallOnDevice(context, bytes))
       one.onCuda.clear();
     else if (context.onCuda() && steps.empty())
       one.onCuda = {voxelsOnCuda<D>(context, original)};

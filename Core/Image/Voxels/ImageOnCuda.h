@@ -51,9 +51,9 @@ template <int D>
 ImagePointer<D> imageOnCuda(const Context&, const ImageGeometry<D>&,
                             std::shared_ptr<const Buffer<float>> voxels);
 
-/// Such an image of voxels that others own on the context's device, x fastest, after what their default
-/// stream has been given. Null: some are no finite numbers, or none that a float holds, and the host has to
-/// tell. Throws Error(unreadableInput) for a geometry that makes no sense.
+/// Copies voxels that others own on the context's device, x fastest, into an image that lies there alone.
+/// Waits for the default stream of the others. Null: some voxels are no finite numbers, or none that a float
+/// holds, and the host has to tell. Throws Error(unreadableInput) for a geometry that makes no sense.
 template <int D>
 ImagePointer<D> imageOfOthersOnCuda(const std::string& name, const Context&, const void* voxels, PixelType,
                                     const ImageGeometry<D>&);
@@ -67,7 +67,7 @@ std::shared_ptr<const Buffer<float>> ownVoxelsOnCuda(const Device&, const ImageP
 template <int D>
 const std::vector<float>& hostVoxels(const ImagePointer<D>&);
 
-/// As many as hostVoxels() has, without a copy.
+/// The number of voxels that hostVoxels() returns, without a copy of them.
 template <int D>
 std::size_t voxelsInMemory(const ImagePointer<D>&);
 

@@ -25,12 +25,12 @@ std::string percent(double share)
   return decimals(100 * share, 1) + " %";
 }
 
-/// Whether a device has room for an image beside all else, by the rule of FilteredImages.
+/// Whether a device has room for an image beside all else.
 template <int D>
 bool staysOnCuda(const Context& context, const ImageGeometry<D>& geometry)
 {
   return context.onCuda()
-         && 16 * static_cast<double>(geometry.voxelCount() * sizeof(float)) < usableDeviceMemory(context);
+         && isSmallOnDevice(context, static_cast<double>(geometry.voxelCount() * sizeof(float)));
 }
 
 /// The image of a file that a CUDA device can read piece by piece, there alone. Null: of others.

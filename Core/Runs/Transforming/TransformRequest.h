@@ -41,8 +41,8 @@ struct TransformRequest {
   int threads = 1;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
-  /// What lies at this time of a series, counted from 0, is carried to all times: images, label maps, and the
-  /// field of where it lies. T is that of the series to what its times have in common. Empty: T is applied.
+  /// Images and label maps of this time of a series, counted from 0, are carried to all times, and so is the
+  /// field of where they lie. T is that of the series to what its times have in common. Empty: T is applied.
   std::optional<std::size_t> fromTime = {};
 };
 

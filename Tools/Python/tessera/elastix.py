@@ -107,11 +107,12 @@ class ElastixRegistrationMethod(Filter):
         if maps is None:
             maps = [ParameterObject.GetDefaultParameterMap(name) for name in ("translation", "affine", "bspline")]
         stages = dict_to_parameter_object(maps).GetParameterMaps()
-        for stage in stages if fixed else ():
+        if fixed:
             first = _in_memory(fixed[0])
-            stage["ResultImagePixelType"] = _dtype_of(first).name
-            if first.grid.dimension == 4:  # a series is meant, as in ITKElastix
-                stage.setdefault("FixedImageDimension", ("4",))
+            for stage in stages:
+                stage["ResultImagePixelType"] = _dtype_of(first).name
+                if first.grid.dimension == 4:  # a series is meant, as in ITKElastix
+                    stage.setdefault("FixedImageDimension", ("4",))
         initial = self._one(*self._initial)
         with self._logged("elastix.log"):
             found = register(
