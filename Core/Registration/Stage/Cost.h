@@ -73,11 +73,16 @@ public:
                         std::span<double> gradient) override
   {
     SampleSet<D> grid;
-    return combine(
+    Times before = times_;
+    const HostClock clock(context_);
+    const double value = combine(
         [&](const CostPart<D>& part) -> const SampleSet<D>& {
           return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask);
         },
         position, gradient);
+    times_ = std::move(before);
+    times_.onGrid += clock.milliseconds();
+    return value;
   }
   JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
                               std::size_t& samplesFound) override;
@@ -101,8 +106,8 @@ public:
     std::size_t all = 0, withGradient = 0;
   };
   const EvaluationCount& evaluations() const { return evaluations_; }
-  /// Milliseconds of the host's clock so far, without those of transfers. Evaluations are calls of evaluate
-  /// and evaluateOnGrid: first those for values alone, then those with gradients.
+  /// Milliseconds of the host's clock so far, without those of transfers. Evaluations are calls of evaluate:
+  /// first those for values alone, then those with gradients.
   struct Times {
     std::array<double, 2> evaluations{};
     std::array<EvaluationLaunches, 2> launches{};
@@ -110,6 +115,7 @@ public:
     // On the CPU only; on CUDA the host waits for all terms together.
     std::vector<std::array<double, 2>> ofTerms;
     double sampling = 0, stepSizes = 0; // drawSamples; then jacobianTerms and displacementsMm
+    double onGrid = 0;                  // evaluateOnGrid, whose samples are many more
   };
   const Times& times() const { return times_; }
   /// The result of CostTerm::timePhases for each term, at a position.

@@ -91,9 +91,11 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
   }
   rows.addIfAny("sampling", cost.sampling, times.device);
   rows.addIfAny("step sizes", cost.stepSizes, "cpu");
+  rows.addIfAny("exact gradients", cost.onGrid, times.device);
   const double drawing = cost.sampling - times.samplingBefore,
                reporting = times.reporting - times.reportingBefore;
-  rows.addIfAny("optimizer", times.minimizing - evaluating - drawing - cost.stepSizes - reporting,
+  rows.addIfAny("optimizer",
+                times.minimizing - evaluating - drawing - cost.stepSizes - cost.onGrid - reporting,
                 times.deviceOfVectors);
   rows.addIfAny("reporting", times.reporting, "cpu");
   rows.addIfAny("transfers", times.transfers, times.device);

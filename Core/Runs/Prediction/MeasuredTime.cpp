@@ -23,7 +23,7 @@ std::shared_ptr<const ParameterMap> withFewIterations(const ParameterMap& text)
 
 double evaluationSeconds(const LevelSummary& level)
 {
-  constexpr std::array once{"preparation", "step sizes", "reporting", "other"};
+  constexpr std::array once{"preparation", "step sizes", "exact gradients", "reporting", "other"};
   double milliseconds = 0;
   for (const TimeRow& row : level.time)
     if (std::ranges::find(once, row.part) == once.end())

@@ -21,6 +21,7 @@ LevelTimes<3> twoTerms(const std::string& device)
   times.cost.ofTerms = {{15, 40}, {4, 18}};
   times.cost.sampling = 2;
   times.cost.stepSizes = 1;
+  times.cost.onGrid = 2.5;
   times.samplingBefore = 0.5;
   times.phases[0] = {{{"transform", 1}, {"metric", 3}}, {}};
   times.phases[1] = {{{"transform", 1}, {"metric", 2}, {"pull-back", 1}}, {}};
@@ -91,7 +92,7 @@ TEST(LevelTimes, PartsOfEvaluationsTellHowOftenTheyRanAndTheirRange)
 
 TEST(LevelTimes, OptimizerIsWhatItsTimeHoldsBesideEvaluationsDrawsStepSizesAndReports)
 {
-  const double besideEvaluations = 90 - (2 - 0.5) - 1 - (3 - 1);
+  const double besideEvaluations = 90 - (2 - 0.5) - 1 - 2.5 - (3 - 1);
 
   EXPECT_NEAR(rowOf(timeTable(twoTerms("cuda:0")), "optimizer").milliseconds, besideEvaluations - 80,
               rounding);
@@ -104,7 +105,7 @@ TEST(LevelTimes, WhatRunsOnTheHostSaysSo)
 
   for (const char* part : {"preparation", "step sizes", "reporting", "other"})
     EXPECT_EQ(rowOf(rows, part).device, "cpu") << part;
-  for (const char* part : {"sampling", "optimizer", "transfers"})
+  for (const char* part : {"sampling", "exact gradients", "optimizer", "transfers"})
     EXPECT_EQ(rowOf(rows, part).device, "cuda:1") << part;
 }
 
