@@ -47,20 +47,23 @@ std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenGri
   return withContext(option, [&] { return geometryOf<D>(D == 3 ? withFirstAxes(header, 3) : header); });
 }
 
-/// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays.
+/// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays. One
+/// number is for all axes but the fourth, which is time.
 template <int D>
 ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<double>& spacingMm)
 {
   if (spacingMm.size() != 1 && spacingMm.size() != D)
-    throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size())
-                                     + " numbers. Allowed: one, or " + std::to_string(D)
+    throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size()) + " numbers. Allowed: one"
+                                     + (D == 4 ? " for the axes of space" : "") + ", or " + std::to_string(D)
                                      + " with commas between them.");
   constexpr double maxVoxels = 1e10;
   ImageGeometry<D> result = grid;
   Vec<D> back; // index of the middle
   double voxels = 1;
   for (int d = 0; d < D; ++d) {
-    const double spacing = spacingMm[spacingMm.size() == 1 ? 0 : static_cast<std::size_t>(d)],
+    const double spacing = spacingMm.size() > 1 ? spacingMm[static_cast<std::size_t>(d)]
+                           : d < 3              ? spacingMm[0]
+                                                : grid.spacingMm[d],
                  size = std::max(1.0,
                                  std::round(static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacing));
     voxels *= size;
