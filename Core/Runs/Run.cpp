@@ -264,13 +264,20 @@ private:
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
-    ofStage.isSeries = std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
+    const auto& terms = stage.prepared.components.terms;
+    const auto isOfSeries = [](const auto& term) {
       return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
-    });
+    };
+    ofStage.isSeries = std::ranges::any_of(terms, isOfSeries);
     for (const auto* images : {&input.fixed, &input.moving}) // kernels alone take those that the host has not
       for (const ImagePointer<D>& of : *images)
         if (!context.onCuda() || ofStage.isSeries)
           hostVoxels<D>(of);
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      if (isOfSeries(terms[t]))
+        requireOneSeries(input.fixed[t < input.fixed.size() ? t : 0]->voxels
+                             == input.moving[t < input.moving.size() ? t : 0]->voxels,
+                         inputs_->headers(), t);
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);

@@ -68,8 +68,11 @@ void checkImages(const StageComponents<D>& components, const Parameters& paramet
     return geometryInUse<D>(geometryOf<D>(images[term < images.size() ? term : 0]), parameters);
   };
   for (std::size_t t = 0; t < components.terms.size(); ++t)
-    if (auto* const term = dynamic_cast<TermOfSeries<D>*>(components.terms[t].get()))
-      term->checkImages(imageOf(headers.fixed, t), imageOf(headers.moving, t));
+    if (auto* const term = dynamic_cast<TermOfSeries<D>*>(components.terms[t].get())) {
+      const ImageGeometry<D> fixed = imageOf(headers.fixed, t), moving = imageOf(headers.moving, t);
+      term->checkImages(fixed, moving);
+      requireOneSeries(fixed == moving, headers, t);
+    }
 }
 
 /// `option` is -fMask or -mMask.
@@ -214,6 +217,19 @@ struct Link {
   bool adds;                          // to what the transforms before it do
 };
 
+}
+
+void requireOneSeries(bool isOne, const InputHeaders& headers, std::size_t term)
+{
+  const auto pathOf = [term](const std::vector<ImageHeader>& images) {
+    return images[term < images.size() ? term : 0].path;
+  };
+  if (!isOne)
+    throw Error(
+        ExitCode::unreadableInput,
+        "-f: " + pathOf(headers.fixed) + " and -m: " + pathOf(headers.moving)
+            + ": two images, where the times of one series are registered to each other, and no image "
+              "to another one. Allowed: the series both as -f and as -m.");
 }
 
 template <int D>

@@ -78,6 +78,10 @@ std::string niftiUnit(const FileHead&);
 /// header does not place them, or its qform and sform differ; else empty.
 std::string noteOnNiftiForms(const FileHead&, const ImageHeader&);
 
+/// Whether a NIfTI, MetaImage or NRRD file has four axes, of which the last one, time, has a size of 1. To
+/// readers of images that is a volume.
+bool hasOneTime(const FileHead&);
+
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.
 bool isNifti2(const std::string& path);
 

@@ -1,3 +1,4 @@
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/FileChecks/NiftiHeader.h"
 #include "Core/Image/Files/InputError.h"
 
@@ -137,6 +138,20 @@ void failOnSform(const FileHead& file)
       "one volume of one number a voxel, or perpendicular axes in a qform, too: i = nib.load(\""
           + fs::path(file.path).filename().string()
           + "\"); i.set_qform(i.affine); nib.save(i, \"out.nii.gz\")");
+}
+
+bool hasOneTime(const FileHead& file)
+{
+  if (const std::optional<NiftiHeader> nifti = namedNifti(file))
+    return nifti->axes() == 4 && nifti->size(3) == 1;
+  for (const std::string key : {"DimSize =", "\nsizes:"})
+    if (std::size_t first = file.bytes.find(key); first != std::string::npos) {
+      first += key.size();
+      const std::vector<std::string> sizes =
+          wordsOf(std::string_view(file.bytes).substr(first, file.bytes.find('\n', first) - first));
+      return sizes.size() == 4 && sizes.back() == "1";
+    }
+  return false;
 }
 
 std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)

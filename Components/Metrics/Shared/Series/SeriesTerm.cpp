@@ -98,14 +98,6 @@ void SeriesTerm<D>::checkImages(const ImageGeometry<D>& fixed, const ImageGeomet
                                                + " times, and the moving image "
                                                + std::to_string(moving.size[D - 1])
                                                + ". Allowed: one series as both images.");
-  const double last = static_cast<double>(fixed.size[D - 1] - 1), step = fixed.spacingMm[D - 1],
-               atFirst = moving.originMm[D - 1] - fixed.originMm[D - 1],
-               atLast = atFirst + last * (moving.spacingMm[D - 1] - step);
-  if (std::max(std::abs(atFirst), std::abs(atLast)) > step / 4)
-    throw Error(ExitCode::unreadableInput,
-                metric
-                    + "fixed and the moving image have other times: their origin or spacing along the last "
-                      "axis differs. Allowed: one series as both images.");
   gradientMatrix<D>(parameters_, moving); // throws if it has too few factors
   times_ = fixed.size[D - 1];
 }
