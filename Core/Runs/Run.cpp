@@ -81,6 +81,15 @@ std::vector<bool> directionsInUse(const std::vector<CheckedStage<D>>& stages)
   return values;
 }
 
+/// Whether it registers the times of a series to each other.
+template <int D>
+bool isOfSeries(const CheckedStage<D>& stage)
+{
+  return std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
+    return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
+  });
+}
+
 StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)
 {
   StageSummary summary;
@@ -126,6 +135,11 @@ public:
       needed.landmarks |= stages_.back().needed.landmarks;
     }
     checkPointsAreUsed(request, needed, log);
+    for (const CheckedStage<D>& stage : stages_)
+      if (request.fromTime && !isOfSeries<D>(stage))
+        throw Error(ExitCode::usage, "--from-time: " + stage.text.path
+                                         + " does not register the times of a series to each other. Allowed: "
+                                           "files that do, such as those of --preset cine.");
     noteOrderOfStages(stages_, log);
     const auto mayHoldOthers = [](const ImageHeader& labels) {
       return pixelTypeSize(labels.componentType) > 2;
@@ -264,20 +278,14 @@ private:
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
-    const auto& terms = stage.prepared.components.terms;
-    const auto isOfSeries = [](const auto& term) {
-      return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
-    };
-    ofStage.isSeries = std::ranges::any_of(terms, isOfSeries);
+    ofStage.isSeries = isOfSeries<D>(stage);
     for (const auto* images : {&input.fixed, &input.moving}) // kernels alone take those that the host has not
       for (const ImagePointer<D>& of : *images)
         if (!context.onCuda() || ofStage.isSeries)
           hostVoxels<D>(of);
-    for (std::size_t t = 0; t < terms.size(); ++t)
-      if (isOfSeries(terms[t]))
-        requireOneSeries(input.fixed[t < input.fixed.size() ? t : 0]->voxels
-                             == input.moving[t < input.moving.size() ? t : 0]->voxels,
-                         inputs_->headers(), t);
+    if (ofStage.isSeries)
+      for (std::size_t i = 0; i < std::min(input.fixed.size(), input.moving.size()); ++i)
+        requireOneSeries(input.fixed[i]->voxels == input.moving[i]->voxels, inputs_->headers(), i);
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);

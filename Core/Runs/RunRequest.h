@@ -132,6 +132,7 @@ struct RunRequest {
   bool cudaStartIsPaid = false;       // by the caller: "auto" takes CUDA wherever it can
   std::string
       seriesReference; // moving is a series, of which a Run takes one volume: SeriesRequest::reference
+  std::optional<std::size_t> fromTime = {}; // of the warped images: TransformRequest::fromTime
 };
 
 /// Throws Error(usage) for parts that contradict each other, and for paths that no transform file can name.

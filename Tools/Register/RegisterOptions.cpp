@@ -171,7 +171,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.pictures = arguments.has("report");
   request.warped = filesGiven<GivenImage>(arguments.all("warp"));
   request.warpedLabels = filesGiven<GivenImage>(arguments.all("warp-labels"));
-  options.fromTime = fromTimeOf(arguments, !request.warped.empty() || !request.warpedLabels.empty(),
+  request.fromTime = fromTimeOf(arguments, !request.warped.empty() || !request.warpedLabels.empty(),
                                 "--warp or --warp-labels");
   request.stages = readStageTexts(stagesGiven(arguments, asElastix, options.preset));
   checkRequest(request);
@@ -201,6 +201,7 @@ std::string commandLineOf(const RunRequest& request)
        {std::pair{"--warp", &request.warped}, {"--warp-labels", &request.warpedLabels}})
     for (const GivenImage& image : *all)
       add(option, image.path);
+  add("--from-time", request.fromTime ? std::to_string(*request.fromTime) : "");
   add("-fp", request.fixedPoints.path);
   add("-mp", request.movingPoints.path);
   add("--point-weights", request.pointWeights.path);

@@ -14,7 +14,6 @@ struct RegisterOptions {
   std::string commandLine;                      // whole, as a shell takes it
   bool checkOnly = false, measuresTime = false; // --check, --time
   std::string preset{};                         // that chose the stages; empty: -p did
-  std::optional<std::size_t> fromTime{};        // TransformRequest::fromTime of the warped images
 };
 
 /// Everything that help prints.

@@ -232,7 +232,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
     if (isSeries) {
       executeSeries(registry, options.request, folder, recorder, log);
     } else {
-      checkWarpedImages(options.request, options.fromTime);
+      checkWarpedImages(options.request);
       recorder.headers = readHeaders(options.request, files, log);
       withConstant<2, 4>(recorder.headers.dimension(),
                          [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });

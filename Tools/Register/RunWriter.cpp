@@ -208,9 +208,8 @@ void RunWriter<D>::resultJudged(StageSummary& summary)
         return writeInverseResults<D>(registry_, options_.request, stage, folder_, chain_, log_);
       });
   if (!options_.request.warped.empty() || !options_.request.warpedLabels.empty())
-    addFiles(summary, [&] {
-      return writeWarpedImages<D>(registry_, options_.request, stage, initial_.path, options_.fromTime, log_);
-    });
+    addFiles(summary,
+             [&] { return writeWarpedImages<D>(registry_, options_.request, stage, initial_.path, log_); });
 }
 
 /// A signal ends `write` early, and the stage's own results stay.

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/Resampling/ResultFiles.h"
 #include "Core/Runs/Transforming/FromTime.h"
@@ -43,56 +44,60 @@ TransformRequest warpingOf(const RunRequest& request)
   warping.images = request.warped;
   warping.labels = request.warpedLabels;
   warping.lists = {"--warp"}; // so that a single result is named after its image, too
+  warping.imagesOption = "--warp";
+  warping.labelsOption = "--warp-labels";
   warping.reading = request.reading;
+  warping.fromTime = request.fromTime;
   warping.outputFolder = request.outputFolder + "/warped";
   return warping;
 }
 
 }
 
-void checkWarpedImages(const RunRequest& request, std::optional<std::size_t> fromTime)
+void checkWarpedImages(const RunRequest& request)
 {
   if (request.warped.empty() && request.warpedLabels.empty())
     return;
   const ImageHeader fixed = asPlane(headerOf(request.fixed.front(), request.reading));
-  if (fromTime)
-    requireTime(*fromTime, fixed.dimension > 2 ? fixed.size.back() : 1);
+  if (request.fromTime)
+    requireTime(*request.fromTime, fixed.size);
+  const auto& last = request.stages.back().map; // null: it could not be read
+  const bool usesDirections = !last || Parameters(last, "", 3, 1).get(useDirectionCosines());
   for (const auto& [option, images] :
        {std::pair{"--warp", &request.warped}, std::pair{"--warp-labels", &request.warpedLabels}})
     for (const GivenImage& image : *images)
       withContext(option, [&] {
-        const int dimension = readImageHeader(image.path, request.reading).dimension;
-        if (!fromTime && dimension < fixed.dimension)
-          throw Error(ExitCode::usage, image.path + ": an image of dimension " + std::to_string(dimension)
-                                           + ", where -f " + fixed.path + " has dimension "
-                                           + std::to_string(fixed.dimension)
+        const ImageHeader header = readImageHeader(image.path, request.reading);
+        if (request.fromTime)
+          requireAtTime(header, fixed, usesDirections);
+        else if (header.dimension < fixed.dimension)
+          throw Error(ExitCode::usage, image.path + ": an image of dimension "
+                                           + std::to_string(header.dimension) + ", where -f " + fixed.path
+                                           + " has dimension " + std::to_string(fixed.dimension)
                                            + ". Allowed: that dimension; images of one time of a series with "
                                              "--from-time N.");
       });
-  withContext("--warp", [&] { return namedImages(warpingOf(request), {}); });
+  namedImages(warpingOf(request), {});
 }
 
 template <int D>
 std::vector<std::string> writeWarpedImages(const Registry& registry, const RunRequest& request,
                                            const RunningStage<D>& stage, const std::string& transformFile,
-                                           std::optional<std::size_t> fromTime, Log& log)
+                                           Log& log)
 {
   TransformRequest warping = warpingOf(request);
   warping.transforms = {{transformFile}};
-  warping.fromTime = fromTime;
   warping.resultsAreShort = request.resultsAreShort;
   warping.threads = stage.host.threads;
   warping.device = request.device.empty() ? "auto" : request.device;
   warping.maxDeviceMemory = request.maxDeviceMemory;
-  return withContext("--warp", [&] {
-    WarpedFiles<D> files(prepareOutputFolder(warping.outputFolder));
-    const StoredMachine machine;
-    const ExitCode code = TransformRun<D>(registry, warping, log, machine).execute(files, stage.host.stop);
-    if (code != ExitCode::done)
-      throw Error(code, "not all images could be brought to the fixed grid, as the lines above say. Allowed: "
-                        "images that can be read.");
-    return files.written;
-  });
+  WarpedFiles<D> files(prepareOutputFolder(warping.outputFolder));
+  const StoredMachine machine;
+  const ExitCode code = TransformRun<D>(registry, warping, log, machine).execute(files, stage.host.stop);
+  if (code != ExitCode::done)
+    throw Error(code, "--warp: not all images could be brought to the fixed grid, as the lines above say. "
+                      "Allowed: images that can be read.");
+  return files.written;
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(writeWarpedImages<D>);

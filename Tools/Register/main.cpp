@@ -92,7 +92,7 @@ int run(int count, char** words, RunLog& log)
   if (arguments.text("threads") == "0")
     log.note(options.request.threadSource + ": " + threadsText(options.request.threads) + ".");
   if (options.checkOnly) {
-    checkWarpedImages(options.request, options.fromTime);
+    checkWarpedImages(options.request);
     checkRegistration(registry, options.request, options.measuresTime, log);
   } else
     runRegistration(registry, options, words[0], log, true);

@@ -3,7 +3,9 @@
 #include "Core/Registration/Inverse/ForwardCells.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Core/Registration/TermMemory.h"
+#include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Resampling/MemoryBudget.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -105,6 +107,22 @@ public:
     const double voxels = voxelsOf<D>(grid);
     return leftBehind() + 2 * D * sizeof(float) * voxels
            + bytesAPoint * std::min(voxels, static_cast<double>(ForwardCells<D>::maxPoints));
+  }
+
+  /// The images of --warp, read and resampled together. One of one time is read as one of two.
+  double ofWarped(const RunRequest& request) const
+  {
+    constexpr double ofImages = sizeof(float) + sizeof(double), resultCopies = 2;
+    double bytes = leftBehind();
+    for (const auto* images : {&request.warped, &request.warpedLabels})
+      for (const GivenImage& image : *images) {
+        const ImageHeader header = headerOf(image, request.reading);
+        const bool areLabels = images == &request.warpedLabels;
+        bytes += (header.dimension < D ? 2 : 1)
+                     * movingBytes(header, areLabels, areLabels ? sizeof(float) : ofImages)
+                 + resultCopies * sizeof(float) * voxelsOf<D>(input_.fixed.front()->geometry);
+      }
+    return bytes;
   }
 
 private:
@@ -211,6 +229,8 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
     take(ofStage.ofResult(), "the result image");
     if (request.inverseToo && stage.number + 1 == stages.size() && !isLinear)
       take(ofStage.ofInverse(), "the inverse");
+    if (stage.number + 1 == stages.size() && !(request.warped.empty() && request.warpedLabels.empty()))
+      take(ofStage.ofWarped(request), "the images of --warp");
   }
   return need;
 }

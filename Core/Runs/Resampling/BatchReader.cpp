@@ -95,7 +95,7 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
     const ImageHeader& header = *task.header;
     geometryOf<D>(header);
     const std::unique_ptr<Interpolator<D>> interpolator = batch_.makeInterpolator(task.isLabels);
-    task.isExact = !task.isLabels && task.input.isFile() && interpolator->order(0) == 0
+    task.isExact = !task.isLabels && task.input.isFile() && !task.load && interpolator->order(0) == 0
                    && batch_.typeOf(task) != PixelType::float32 && !isFloatingPoint(header.componentType)
                    && LabelTable::mayBeNumbered(header.componentType) && header.components == 1;
     item.meaning = header.meaning;
@@ -106,7 +106,7 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
       item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, task);
     item.isReadToDevice =
         batch_.context.onCuda() && MovingToCuda<D>::canRead(header) && item.deviceBytes <= usableDeviceBytes_;
-    item.movingBytes = item.isReadToDevice || !task.input.isFile() ? 0 : item.wholeImageBytes;
+    item.movingBytes = item.isReadToDevice || !(task.input.isFile() || task.load) ? 0 : item.wholeImageBytes;
     const PixelType type = task.isLabels ? header.componentType : batch_.typeOf(task);
     // floats stand for labels that are numbered
     const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type));

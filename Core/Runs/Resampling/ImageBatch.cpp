@@ -73,6 +73,7 @@ public:
   {
     for (ImageTask& task : tasks)
       items_.push_back(reader_.sized(task));
+    files_ = std::ranges::count(tasks, 0u, &ImageTask::volume);
   }
 
   BatchResult run()
@@ -80,7 +81,6 @@ public:
     const auto begin = Clock::now();
     if (single_)
       keepMarks(batch_.context);
-    const std::size_t count = items_.size();
     std::vector<Group<D>> groups = grouped();
     const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
     const auto startReading = [&](std::size_t g) {
@@ -114,7 +114,7 @@ public:
     }
     finishWriting(0);
     if (failed_ > 0)
-      batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
+      batch_.log.error(std::to_string(failed_) + " of " + std::to_string(files_)
                        + " images failed; the others are written.");
     return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_, std::move(made_),
             single_ ? timeTable(secondsSince(begin)) : std::vector<TimeRow>()};
@@ -312,7 +312,10 @@ private:
         batch_.log.note(item.task->option + ": " + note);
       for (const std::string& warning : item.moving.warnings)
         batch_.log.warning(item.task->option + ": " + warning);
-      if (item.failure && single_)
+      ResultSeries* const series = item.task->series.get();
+      if (item.failure && series && std::exchange(series->hasFailed, true))
+        continue; // one volume tells it
+      if (item.failure && files_ == 1)
         std::rethrow_exception(item.failure);
       times_.readSeconds = item.readSeconds;
       times_.resampleSeconds = item.resampleSeconds;
@@ -324,7 +327,7 @@ private:
       }
       tellOfClamped(name, item.clamped, item.task->header->componentType, batch_.typeOf(*item.task),
                     batch_.log);
-      if (item.task->series && item.task->volume + 1 < item.task->series->volumes)
+      if (series && (series->hasFailed || item.task->volume + 1 < series->volumes))
         continue;
       if (single_)
         batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
@@ -343,6 +346,10 @@ private:
   void resampleLarge(Item<D>& item) const
   {
     attempt(item, item.resampleSeconds, [&] {
+      if (item.task->load)
+        large(item).fail("an image of one time takes " + memoryText(item.movingBytes)
+                             + " and a part of its result " + memoryText(item.minResultBytes),
+                         "", item.movingBytes + item.minResultBytes);
       const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
       item.moving.notes = report.notes;
       item.moving.warnings = report.warnings;
@@ -382,6 +389,7 @@ private:
   bool overlaps_;
   double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
+  std::ptrdiff_t files_ = 0; // of which one may have several volumes
   std::size_t failed_ = 0;
   std::vector<const ImageTask*> made_;
   double resampleSeconds_ = 0;

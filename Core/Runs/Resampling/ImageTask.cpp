@@ -26,7 +26,7 @@ void splitSeries(std::vector<ImageTask>& tasks, PixelType ofResults, int threads
   std::vector<ImageTask> all;
   for (ImageTask& task : tasks) {
     try {
-      if (headerOf(task).dimension > 3) {
+      if (!task.failure && headerOf(task).dimension > 3) {
         std::vector<std::string> notes;
         const std::vector<ImagePointer<3>> volumes =
             readVolumes(task.input.path, task.reading, notes, threads);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,7 @@ struct ResultSeries {
   ImageHeader header = {}; // of the file that is read; its axes beyond the third stay
   std::size_t volumes = 0, ready = 0;
   std::unique_ptr<std::byte[]> pixels = {}; // of all volumes
+  bool hasFailed = false;                   // one of them could not be resampled
   std::mutex oneAtATime = {};
 };
 
@@ -40,6 +42,8 @@ struct ImageTask {
   std::size_t volume = 0;                    // of the series, from 0
   std::exception_ptr failure = {};           // not null: the series of this file cannot be resampled
   bool isExact = false; // whole numbers that float may not hold, which order 0 takes over as they are
+  /// Reads an image that its file makes, with the notes on it; empty: the file itself is the image.
+  std::function<GivenImage(const ImageTask&, std::vector<std::string>& notes, int threads)> load = {};
 };
 
 /// The header of the task's image, read at the first call. The components of colours that stay colours are

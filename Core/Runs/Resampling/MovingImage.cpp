@@ -116,7 +116,8 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
     return useDirectionCosines ? std::move(image) : withoutDirection<D>(std::move(image));
   };
   withContext(task.option, [&] {
-    if (const HeldImage<D>* const held = task.input.held<D>()) {
+    const GivenImage input = task.load ? task.load(task, moving.notes, threads) : task.input;
+    if (const HeldImage<D>* const held = input.held<D>()) {
       if (task.isLabels) {
         requireWholeLabels(task.input.path, held->image->voxels);
         moving.labels.emplace(task.header->componentType, outside);

@@ -44,6 +44,7 @@ struct TransformRequest {
   /// Images and label maps of this time of a series, counted from 0, are carried to all times, and so is the
   /// field of where they lie. T is that of the series to what its times have in common. Empty: T is applied.
   std::optional<std::size_t> fromTime = {};
+  std::string imagesOption = "-in", labelsOption = "--labels"; // which messages name
 };
 
 inline bool hasImages(const TransformRequest& request)

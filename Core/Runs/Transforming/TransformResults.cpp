@@ -91,12 +91,23 @@ InputFiles inputFilesOf(const TransformRequest& request)
   return inputs;
 }
 
+void refuseIn4D(const TransformRequest& request)
+{
+  const std::string lacking = !request.write.empty()                     ? "--write"
+                              : request.description                      ? "--describe-transform"
+                              : request.labelInterpolation == "majority" ? "--label-interpolation majority"
+                                                                         : "";
+  if (!lacking.empty())
+    throw Error(ExitCode::usage,
+                lacking + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
+}
+
 std::vector<ImageTask> namedImages(const TransformRequest& request, const ResultImageSettings& settings)
 {
   std::vector<ImageTask> tasks;
   for (const bool areLabels : {false, true})
     for (const GivenImage& image : areLabels ? request.labels : request.images)
-      tasks.push_back({areLabels ? "--labels" : "-in",
+      tasks.push_back({areLabels ? request.labelsOption : request.imagesOption,
                        image,
                        areLabels,
                        imageStem(image.path),

@@ -22,6 +22,10 @@ std::string folderOf(const TransformRequest&);
 /// All files that a run reads.
 InputFiles inputFilesOf(const TransformRequest&);
 
+/// Throws Error(usage) if something is asked for that transforms in 4D lack. Inverses and linear parts refuse
+/// it themselves.
+void refuseIn4D(const TransformRequest&);
+
 /// The images of a request, label maps last, with the names of their results. A single image that no list
 /// names gets the name of the settings; others keep the stems of their own names. With an output folder it
 /// throws Error(usage) if two results would have the same name, or one would be written over an input.

@@ -51,16 +51,6 @@ void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>
                 + (count > most ? " and " + std::to_string(count - most) + " more" : "") + ".");
 }
 
-/// Throws if a text or a description of a transform in 4D is asked for. Inverses and linear parts refuse it
-/// themselves.
-void refuseIn4D(const TransformRequest& request)
-{
-  if (!request.write.empty() || request.description)
-    throw Error(ExitCode::usage,
-                std::string(request.description ? "--describe-transform" : "--write")
-                    + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
-}
-
 }
 
 template <int D>
@@ -80,6 +70,8 @@ public:
   {
     if (D == 4)
       refuseIn4D(request_);
+    if (request_.fromTime)
+      placeAtTime<D>(tasks_, inputs_.file, *request_.fromTime);
     makeInterpolator(false); // throws now if there is none of its name
     const ResultImageSettings& settings = resampler_->resultImage();
     plan_.settings = settings;
@@ -364,8 +356,6 @@ private:
 
   ExitCode resample(TransformSink<D>& sink)
   {
-    if (request_.fromTime)
-      placeAtTime<D>(tasks_, inputs_.file, *request_.fromTime, request_.threads, log_);
     if (D == 3)
       splitSeries(tasks_, plan_.settings.pixelType, request_.threads, log_);
     sink.imagesStarted(tasks_.size());
