@@ -262,7 +262,7 @@ def single(corpus):
         corpus.expect(path, STRAIGHT, values_of(STRAIGHT.size), 'DICOM mosaic', refused='MOSAIC')
     for kind, more, words in (('Pixel Spacing with commas', {'PixelSpacing': '2,0\\1,5'}, dict(refused='Pixel Spacing is')),
                               ('Orientation askew', {'ImageOrientationPatient': '1\\0\\0\\0.5\\0.866\\0'},
-                               dict(always_told='perpendicular'))):
+                               dict(always_told='perpendicular', told='perpendicular'))):
         path = corpus.write(corpus.name('dicom ' + kind) + '.dcm',
                             dicom_file({**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **more}, [raw], 2))
         corpus.expect(path, flat, values, 'DICOM ' + kind, **words)

@@ -107,7 +107,7 @@ def verdict_on(case, result, said, expected):
         return 'NOT TOLD' if is_right else 'WRONG WITHOUT A WORD'
     if is_right:
         return 'right'
-    return 'wrong, told' if tells(case.told or case.always_told, notes) else 'WRONG WITHOUT A WORD'
+    return 'wrong, told' if tells(case.told, notes) else 'WRONG WITHOUT A WORD'
 
 
 def run(number, group):

@@ -181,7 +181,7 @@ def headers(corpus):
         corpus.expect(path, STRAIGHT, values, f'MetaImage HeaderSize {skip}')
     for container in ('mhd', 'mha'):
         one(corpus, 'bytes before the voxels', STRAIGHT, values, container=container, data=b'head' + raw,
-            expect=dict(always_told='4 bytes lie behind'))
+            expect=dict(always_told='4 bytes lie behind', told='4 bytes lie behind'))
     for form in ('LIST', 'LIST 2', 'pattern', 'pattern and step', 'LIST in another order'):
         name = corpus.name('meta slices')
         order = [2, 0, 3, 1] if 'order' in form else [0, 1, 2, 3]

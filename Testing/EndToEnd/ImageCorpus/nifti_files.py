@@ -202,7 +202,7 @@ def codes_and_shapes(corpus):
             # neither code: nifti1.h's method 1 has no place; the corner is at 0 and the axes run right, front and up
             guess = Grid(STRAIGHT.size, STRAIGHT.spacing, [0, 0, 0], [[-1.0, 0, 0], [0, -1.0, 0], [0, 0, 1.0]])
             one(corpus, 'no form', STRAIGHT, values, at=(guess, values), sform=0, qform=0, big=big, container=container,
-                expect=dict(always_told='qform|sform|convention'), what=f'no form {container}')
+                expect=dict(always_told='qform|sform|convention', told='convention'), what=f'no form {container}')
     for dim in ([4, 6, 5, 4, 1], [5, 6, 5, 4, 1, 1], [7, 6, 5, 4, 1, 1, 1, 1], [3, 6, 5, 4, 0, 0, 0,
                                                                                 0], [3, 6, 5, 4, 9, 9, 9, 9]):
         for big in (False, True):
@@ -344,7 +344,7 @@ def analyze(corpus):
         for scale in (0.5, 2.0, 1.0, 0.0):  # funused1, which SPM2 takes for a factor
             one(corpus, f'analyze scale {scale}', STRAIGHT, values, truth=None,
                 at=(place, [v * (scale or 1) for v in values]), big=big, container='hdr', sform=0, qform=0, magic=none,
-                slope=scale, expect=dict(always_told='scale of SPM' if scale in (0.5, 2.0) else 'place', refused='scale'))
+                slope=scale, expect=dict(always_told='scale of SPM' if scale in (0.5, 2.0) else 'place', told='scale of SPM', refused='scale'))
         for unit, mm in (('cm', 10), ('um', 0.001), ('mm', 1), ('acre', 1)):  # vox_units
             in_mm = Grid(STRAIGHT.size, [s * mm for s in STRAIGHT.spacing], [0.0, 0.0, 0.0])
             one(corpus, f'analyze in {unit}', STRAIGHT, values, at=(in_mm, values), big=big, container='hdr', sform=0, qform=0,

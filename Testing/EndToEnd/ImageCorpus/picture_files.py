@@ -129,7 +129,7 @@ def all_bmp(corpus):
                 told='colour|spacing', refused='')
             put(corpus, 'bmp 32 bits',
                 bmp([(bytes(x for v in r for x in (v, v, v, 255)), 6) for r in rows], 32, downwards, b'', metre),
-                '.bmp', grid, [values] * 3, told='colour|spacing', refused='')
+                '.bmp', grid, [values] * 3, told='colour|spacing', refused='32 bits a pixel in BMP')
     for bits in (1, 4):
         few = values_of(UNIT_PLANE.size, 0, 2**bits - 1)
         table = b''.join(bytes([i * 255 // (2**bits - 1)] * 3 + [0]) for i in range(2**bits))

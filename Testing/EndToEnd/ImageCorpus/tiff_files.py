@@ -179,7 +179,7 @@ def storage(corpus):
                 pages = [
                     picture(v, 6, 'uint16' if bits == 12 else 'uint8', bits=bits, e=e) for v in rows_of(values, 30)
                 ]
-                put(corpus, f'{bits} bits', pages, grid, values, e, refused='bits|TIFF', **DEFAULT_TOLD)
+                put(corpus, f'{bits} bits', pages, grid, values, e, told='bits a sample', refused='bits|TIFF', **DEFAULT_TOLD)
         values = values_of(grid.size)
         for big in (False, True):
             for e in '<>':
@@ -187,6 +187,10 @@ def storage(corpus):
                     pages = [picture(v, 6, 'uint16', rows_per_strip=rows, e=e) for v in rows_of(values, 30)]
                     put(corpus, 'BigTIFF' if big else 'strips', pages, grid, values, e, big,
                         extension=['.tif', '.tiff'][rows % 2], **DEFAULT_TOLD)
+    wide = Grid([20, 18], [1.0] * 2, [0.0] * 2)
+    for type_name in ('uint8', 'int16'):
+        values = values_of(wide.size)
+        put(corpus, 'four tiles', [picture(values, 20, type_name, tile=16)], wide, values, **DEFAULT_TOLD)
     values = values_of(UNIT_STACK.size)
     small = picture([1, 2, 3, 4, 5, 6], 3)
     small[1][254] = ('I', [1])
@@ -205,9 +209,10 @@ def meanings(corpus):
     values = values_of(UNIT_PLANE.size)
     for type_name in ('uint8', 'uint16'):
         most = 255 if type_name == 'uint8' else 65535
-        blocks, tags = picture(values, 6, type_name)
-        put(corpus, 'WhiteIsZero', [(blocks, {**tags, 262: ('H', [0])})], UNIT_PLANE, values, told='WhiteIsZero|white',
-            refused='WhiteIsZero|white')
+        for tile in (None, 16):
+            blocks, tags = picture(values, 6, type_name, tile=tile)
+            put(corpus, 'WhiteIsZero', [(blocks, {**tags, 262: ('H', [0])})], UNIT_PLANE, values, told='WhiteIsZero|white',
+                refused='WhiteIsZero|white|tiles, Photometric')
         for orientation in range(2,
                                  9):  # 1: row 0 on top, column 0 on the left; values are those of the upright picture
             rows = rows_of(values, 6)
@@ -221,10 +226,10 @@ def meanings(corpus):
                 values, told='Orientation|orientation', refused='Orientation|orientation')
         three, together = colours_of(values, most)
         for planar in (False, True):
-            for compression in ('none', 'deflate'):
-                blocks, tags = picture(together, 6, type_name, samples=3, planar=planar, compression=compression)
+            for compression, tile in (('none', None), ('deflate', None), ('none', 16)):
+                blocks, tags = picture(together, 6, type_name, samples=3, planar=planar, compression=compression, tile=tile)
                 put(corpus, 'RGB', [(blocks, {**tags, 262: ('H', [2])})], UNIT_PLANE, three, told='colour',
-                    refused='planes|colour')
+                    refused='planes|colour|tiles, Photometric')
                 if planar and most == 255:
                     shape = description('{"shape": [3, 5, 6]}')
                     put(corpus, 'tifffile planes', [(blocks, {**tags, **shape, 262: ('H', [2])})], UNIT_PLANE, three)
@@ -240,6 +245,9 @@ def meanings(corpus):
         blocks, tags = picture(values, 6, 'uint16')
         put(corpus, f'SampleFormat {form}', [(blocks, {**tags, 339: ('H', [form])})], UNIT_PLANE, values,
             refused=f'SampleFormat {form}')
+    blocks, tags = picture(values, 6, 'uint32', compression='deflate')
+    put(corpus, 'damaged strip', [([b'?' + blocks[0][1:], *blocks[1:]], tags)], UNIT_PLANE, values, refused='cut off or damaged')
+    put(corpus, 'Compression 99', [(blocks, {**tags, 259: ('H', [99])})], UNIT_PLANE, values, refused='Compression 99')
     blocks, tags = picture(values, 6)
     table = [(255 - i) * 257 for i in range(256)] * 3
     put(corpus, 'palette', [(blocks, {**tags, 262: ('H', [3]), 320: ('H', table)})], UNIT_PLANE,
