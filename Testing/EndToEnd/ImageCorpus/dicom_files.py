@@ -171,7 +171,7 @@ def places(corpus):
     series(
         corpus, 'gantry tilt',
         Grid(STRAIGHT.size, [1.5, 2.0, tilt], STRAIGHT.origin, [[1.0, 0, 0], [0, 1.0, 0], [0, 0.8 / tilt, 2.5 / tilt]]),
-        values, fields_of_slice=tilted, expect=dict(refused='tilt|shear|perpendicular'))
+        values, fields_of_slice=tilted, expect=dict(always_told='the slices are shifted against each other .gantry tilt.'))
     series(corpus, 'uneven slices', STRAIGHT, values,
            fields_of_slice=lambda k: {'ImagePositionPatient': text([10, -20, [30, 32.5, 35.9, 37.5][k]])},
            expect=refused('place|apart|uneven|missing|slices'))
