@@ -289,18 +289,6 @@ TEST_F(ImageFile, NiftiKeepsTheFirstTimeOfASeries)
   EXPECT_NEAR(load<4>(folder / "milliseconds.nii").image.geometry.originMm[3], 0.0015, 1e-12);
 }
 
-TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
-{
-  writeImage(folder / "image.nii", countedImage(testing::centredGeometry<3>({4, 3, 2}, {1, 1, 1})),
-             PixelType::int16, false);
-  std::string bytes = folder.read("image.nii");
-  const float slopeAndIntercept[2] = {0.5f, -10.0f};
-  std::memcpy(bytes.data() + 112, slopeAndIntercept, sizeof slopeAndIntercept);
-  folder.write("scaled.nii", bytes);
-
-  EXPECT_EQ(load<3>(folder / "scaled.nii").image.voxels[1], 37 * 0.5f - 10);
-}
-
 TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)
 {
   const ImageGeometry<3> geometry = testing::centredGeometry<3>({6, 5, 4}, {1, 1, 1});

@@ -91,7 +91,7 @@ TEST_F(ImageWritingErrors, AFullDiskLeavesNothing)
         else
           writeImage(folder / ("image." + format), byteNoise(), PixelType::uint8, compress);
       };
-      for (const rlim_t limit : {0, 100, 700, 900}) {
+      for (const rlim_t limit : {0, 900}) {
         SCOPED_TRACE(format + (compress ? ", compressed, " : ", ") + std::to_string(limit) + " bytes");
 
         EXPECT_EQ(exitCodeOnFullDisk(limit, write), ExitCode::unwritableOutput);

@@ -133,56 +133,6 @@ TEST_F(VoxelPlaceTest, TheOtherOrderOfBytes)
   }
 }
 
-TEST_F(VoxelPlaceTest, SeveralGzipMembersAreOneFile)
-{
-  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  const std::string bytes = folder.read("a.nii");
-  folder.write("b.nii.gz", gzipped(bytes.substr(0, 100)) + gzipped(bytes.substr(100, 700001))
-                               + gzipped(bytes.substr(700101)));
-
-  EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
-}
-
-TEST_F(VoxelPlaceTest, AnExtensionBetweenHeaderAndVoxelsIsSkipped)
-{
-  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  std::string bytes = folder.read("a.nii");
-  const float offset = 352 + 16;
-  std::memcpy(bytes.data() + 108, &offset, sizeof offset);
-  const std::int32_t extension[] = {1, 16, 6, 0x41414141,
-                                    0x41414141}; // there is one, its length, its kind, its text
-  bytes.replace(348, 4, reinterpret_cast<const char*>(extension), sizeof extension);
-  folder.write("b.nii", bytes);
-  folder.write("c.nii.gz", gzipped(bytes));
-
-  EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
-  EXPECT_EQ(load(folder / "c.nii.gz") == image.voxels, true);
-}
-
-TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
-{
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
-                  infinite = std::numeric_limits<float>::infinity();
-  writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
-  std::string bytes = folder.read("a.nii");
-  for (const auto& [slope, intercept] : {std::pair{nan, 0.0f}, {nan, nan}, {infinite, -infinite}}) {
-    std::memcpy(bytes.data() + 112, &slope, sizeof slope);
-    std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
-    folder.write("b.nii", bytes);
-    EXPECT_TRUE(testing::placeOf(folder / "b.nii"));
-    EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
-    EXPECT_EQ(testing::readByItk<float>(folder / "b.nii") == image.voxels, true);
-  }
-}
-
-TEST_F(VoxelPlaceTest, ANiftiOfMoreAxesThanItsHeaderHoldsHasNoPlace)
-{
-  writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
-  std::string bytes = folder.read("a.nii");
-  bytes[40] = '\x9c'; // its sizes would lie behind the header
-  EXPECT_FALSE(testing::placeOf(folder.write("b.nii", bytes)));
-}
-
 /// The values that readImage returns.
 template <class T>
 std::vector<float> numbersOfItk(const std::string& path)
@@ -224,20 +174,6 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
   }
 }
 
-TEST_F(VoxelPlaceTest, ASlopeThatIsNoneLeavesNumbersAsTheyAre)
-{
-  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const testing::SlopeAndIntercept& none :
-       {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1, 1e-17f}, {0, 7}, {nan, 7}, {nan, nan}}) {
-    const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
-    EXPECT_FALSE(testing::placeOf(path)->scaling.isScaled());
-    EXPECT_EQ(readImageHeader(path, {}).componentType, PixelType::int32);
-    EXPECT_EQ(load(path, 1)[0], 3);
-  }
-  EXPECT_EQ(load(testing::writeScaled(folder, "a.nii", "b.nii", {1e-20f, 0}), 1)[0], 3 * 1e-20f);
-}
-
 TEST_F(VoxelPlaceTest, AScalingThatIsNoNumberOrThatItkTakesOtherwiseIsRefused)
 {
   writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
@@ -267,15 +203,6 @@ TEST_F(VoxelPlaceTest, NumbersOfAMetaImageAreIntensitiesBySlopeAndOffset)
                   "one channel in one file.");
 }
 
-TEST_F(VoxelPlaceTest, QuantizedNumbersOfANrrdAreRefused)
-{
-  const std::string path =
-      folder.write("a.nrrd", "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 1 1\nencoding: raw\n"
-                             "old min: 0\nold max: 9\n\n1");
-  EXPECT_TRUE(testing::errorText([&] { load(path, 1); }, ExitCode::unreadableInput)
-                  .starts_with(path + ": its old min and old max give its numbers another meaning"));
-}
-
 TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
 {
   std::string bytes = bigEndianNifti();
@@ -288,19 +215,6 @@ TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
   EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
   EXPECT_EQ(load(folder / "s.nii")[0],
             static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
-}
-
-TEST_F(VoxelPlaceTest, AxesBeyondTheThirdHoldVolumes)
-{
-  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  std::string bytes = folder.read("a.nii");
-  bytes[40] = 4; // dim[0]; dim[4] is 1
-  EXPECT_TRUE(testing::placeOf(folder.write("b.nii", bytes)));
-  EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
-
-  bytes[40] = 5;
-  bytes[50] = 2; // dim[5]
-  EXPECT_FALSE(testing::placeOf(folder.write("c.nii", bytes)));
 }
 
 template <int D>

@@ -64,48 +64,26 @@ TEST_F(RunLogTest, SummariesTakeThePlaceOfTables)
 
 TEST_F(RunLogTest, TheFileHoldsEverythingWhateverTheTerminalShows)
 {
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  RunLog log(LogLevel::off);
-  log.openFile(path);
+  const std::tuple<LogLevel, std::string, std::string> shown[] = {
+      {LogLevel::off, "", ""},
+      {LogLevel::warning, "", "WARNING: d\nERROR: e\n"},
+      {LogLevel::info, "a\nNOTE: c\n", "WARNING: d\nERROR: e\n"}};
+  for (const auto& [level, out, errors] : shown) {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    RunLog log(level);
+    log.openFile(path);
+    log.info("a");
+    log.detail("b"); // details are for -v
+    log.note("c");
+    log.warning("d");
+    log.error("e");
+    log.finish();
 
-  log.info("a");
-  log.detail("b");
-  log.note("c");
-  log.warning("d");
-  log.error("e");
-  log.finish();
-
-  EXPECT_EQ(fileText(), "a\nb\nNOTE: c\nWARNING: d\nERROR: e\n");
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-}
-
-TEST_F(RunLogTest, WarningsGoToStderrAndInformationToStdout)
-{
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  RunLog log;
-
-  log.info("a");
-  log.detail("details are for -v");
-  log.warning("d");
-
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "a\n");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
-}
-
-TEST_F(RunLogTest, QuietKeepsWarnings)
-{
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  RunLog log(LogLevel::warning);
-
-  log.info("a");
-  log.warning("d");
-
-  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), out);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), errors);
+    EXPECT_EQ(fileText(), "a\nb\nNOTE: c\nWARNING: d\nERROR: e\n");
+  }
 }
 
 TEST_F(RunLogTest, OnlyIndentedTextBeginsAFurtherLine)

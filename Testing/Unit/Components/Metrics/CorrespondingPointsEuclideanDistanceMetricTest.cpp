@@ -26,53 +26,24 @@ TEST(CorrespondingPointsTest, IsTheMeanDistanceOfMappedPointsToTheirPartners)
   TermScene<2> scene(1, {40, 36});
   scene.use(std::make_shared<TranslationTransform<2>>(parametersOf("", 2, 1, "Transform0")), 0);
   scene.chain->parameters = {1, 2};
-  // Mapped: (1, 2), (11, 2), (1, 2). Differences: (3, 4), none, (-1, 0).
-  const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}};
-  scene.level.points = &pairs;
-  auto metric = metricOf<2>(scene);
-  std::vector<double> gradient(2, 7.0);
-
-  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
-
-  EXPECT_DOUBLE_EQ(found.value, (5 + 0 + 1) / 3.0);
-  EXPECT_EQ(found.valid, 3u);
-  EXPECT_DOUBLE_EQ(gradient[0], (3 / 5.0 + 0 - 1) / 3); // a pair that coincides has no slope
-  EXPECT_DOUBLE_EQ(gradient[1], (4 / 5.0 + 0 + 0) / 3);
-}
-
-TEST(CorrespondingPointsTest, PairsCountByTheirWeights)
-{
-  TermScene<2> scene(1, {40, 36});
-  scene.use(std::make_shared<TranslationTransform<2>>(parametersOf("", 2, 1, "Transform0")), 0);
-  scene.chain->parameters = {1, 2};
-  const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}, {0.5, 2, 0.5}};
-  scene.level.points = &pairs;
-  auto metric = metricOf<2>(scene);
-  std::vector<double> gradient(2, 7.0);
-
-  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
-
-  EXPECT_DOUBLE_EQ(found.value, (0.5 * 5 + 0.5 * 1) / 3.0);
-  EXPECT_EQ(found.valid, 3u);
-  EXPECT_DOUBLE_EQ(gradient[0], (0.5 * 3 / 5.0 - 0.5) / 3);
-  EXPECT_DOUBLE_EQ(gradient[1], 0.5 * 4 / 5.0 / 3);
-}
-
-TEST(CorrespondingPointsTest, PairsNearerThanTheirErrorPullWeakly)
-{
-  TermScene<2> scene(1, {40, 36});
-  scene.use(std::make_shared<TranslationTransform<2>>(parametersOf("", 2, 1, "Transform0")), 0);
-  scene.chain->parameters = {1, 2};
-  const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}}; // 5, 0 and 1 mm apart
-  scene.level.points = &pairs;
-  auto metric = metricOf<2>(scene, "(PointErrorInMm 2)");
-  std::vector<double> gradient(2, 7.0);
-
-  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
-
-  EXPECT_DOUBLE_EQ(found.value, (std::sqrt(29.0) - 2 + std::sqrt(5.0) - 2) / 3);
-  EXPECT_DOUBLE_EQ(gradient[0], (3 / std::sqrt(29.0) - 1 / std::sqrt(5.0)) / 3);
-  EXPECT_DOUBLE_EQ(gradient[1], 4 / std::sqrt(29.0) / 3);
+  const auto expect = [&](const std::vector<double>& weights, const std::string& text, double value,
+                          double slopeX, double slopeY) {
+    // Mapped: (1, 2), (11, 2), (1, 2). Differences: (3, 4), none, (-1, 0).
+    const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}, weights};
+    scene.level.points = &pairs;
+    auto metric = metricOf<2>(scene, text);
+    std::vector<double> gradient(2, 7.0);
+    const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
+    EXPECT_EQ(found.valid, 3u);
+    EXPECT_DOUBLE_EQ(found.value, value);
+    EXPECT_DOUBLE_EQ(gradient[0], slopeX);
+    EXPECT_DOUBLE_EQ(gradient[1], slopeY);
+  };
+  expect({}, "", (5 + 0 + 1) / 3.0, (3 / 5.0 + 0 - 1) / 3, 4 / 5.0 / 3); // a pair that coincides has no slope
+  expect({0.5, 2, 0.5}, "", (0.5 * 5 + 0.5 * 1) / 3.0, (0.5 * 3 / 5.0 - 0.5) / 3, 0.5 * 4 / 5.0 / 3);
+  // pairs nearer than their error pull weakly
+  expect({}, "(PointErrorInMm 2)", (std::sqrt(29.0) - 2 + std::sqrt(5.0) - 2) / 3,
+         (3 / std::sqrt(29.0) - 1 / std::sqrt(5.0)) / 3, 4 / std::sqrt(29.0) / 3);
 }
 
 TEST(CorrespondingPointsTest, GradientMatchesFiniteDifferencesThroughAChain)
