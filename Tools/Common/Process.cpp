@@ -100,7 +100,7 @@ int withOutputShown(int code, RunLog& log)
   const char* const text =
       lacksMemory
           ? "ERROR: memory: this run needs more memory or threads than there are. Allowed: smaller "
-            "images, a coarser grid or another machine.\n"
+            "images or matrices, a coarser grid or another machine.\n"
           : "ERROR: the program itself: it cannot go on. This is a defect of the program; please report "
             "it.\n";
   static std::atomic_flag isEntered;

@@ -1,6 +1,7 @@
 #include "Tools/SpGEMM/GalerkinRun.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Math/Median.h"
 #include "Core/Sparse/GalerkinPlan.h"
 #include "Tools/Common/Process.h"
@@ -12,14 +13,45 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 namespace tessera {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// Throws Error(unreadableInput) that names the first row in which the patterns differ.
-void requirePattern(const MatrixPattern& wanted, const MatrixPattern& given, const std::string& path)
+/// A folder for results, which is removed again if it was made here and nothing came into it.
+struct NewFolder {
+  explicit NewFolder(const std::string& given) : path(given)
+  {
+    std::error_code ignored; // AtomicFile tells what is wrong with it
+    isNew = fs::create_directories(path, ignored);
+  }
+  ~NewFolder()
+  {
+    if (std::error_code ignored; isNew)
+      fs::remove(path, ignored);
+  }
+  fs::path path;
+  bool isNew;
+};
+
+template <class V>
+Context deviceOf(const SpGemmArguments& asked, int threads, const std::vector<CsrMatrix<V>>& factors,
+                 RunLog& log)
+{
+  const ProductRequest request{asked.device, asked.algorithm,
+                               2 * (asked.repeats + static_cast<int>(asked.values.size())), threads};
+  const std::size_t a = factors.size() - 2;
+  const DeviceChoice choice = chooseProductDevices(request, factors[a], factors[a + 1]).front();
+  log.info("Device: " + choice.reason + ", " + threadsText(threads) + ".");
+  return makeContext(choice.device, threads);
+}
+
+}
+
+void requirePatternOfA(const MatrixPattern& wanted, const MatrixPattern& given, const std::string& path)
 {
   const auto fail = [&](const std::string& what) {
     throw Error(ExitCode::unreadableInput,
@@ -39,40 +71,31 @@ void requirePattern(const MatrixPattern& wanted, const MatrixPattern& given, con
 }
 
 template <class V>
-Context deviceOf(const SpGemmArguments& asked, int threads, const std::vector<CsrMatrix<V>>& factors,
-                 RunLog& log)
-{
-  const ProductRequest request{asked.device, asked.algorithm,
-                               2 * (asked.repeats + static_cast<int>(asked.values.size())), threads};
-  const std::size_t a = factors.size() - 2;
-  const DeviceChoice choice = chooseProductDevices(request, factors[a], factors[a + 1]).front();
-  log.info("Device: " + choice.reason + ", " + threadsText(threads) + ".");
-  return makeContext(choice.device, threads);
-}
-
-}
-
-template <class V>
 int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFile> files, RunLog& log)
 {
   const Context host{{}, threads};
   std::vector<CsrMatrix<V>> factors;
-  for (MatrixFile& file : files) {
-    factors.push_back(converted<V>(host, file.matrix));
-    file = {};
+  for (std::size_t i = 0; i < asked.operands.size(); ++i) {
+    factors.push_back(convertedOperand<V>(host, asked.operands[i], files[i]));
+    files[i] = {};
   }
   const Context context = deviceOf(asked, threads, factors, log);
   const CsrMatrix<V>&a = factors[factors.size() - 2], &p = factors.back();
   SpGemmOptions<V> options{
       .semiring = asked.semiring, .algorithm = asked.algorithm, .maxMemoryBytes = asked.maxMemoryBytes};
-  if (!asked.values.empty())
-    prepareOutputFolder(asked.output);
-  for (const std::string& path : asked.values)
-    if (std::error_code ignored; path != "-" && !std::filesystem::exists(path, ignored))
-      readOperand(host, path, log); // throws before anything is written
+  std::optional<NewFolder> folder;
+  std::optional<AtomicFile> results; // of --values: all of them lie in its hidden folder until they are whole
+  if (const std::string path = galerkinFile(asked.output, 0); !asked.values.empty()) {
+    folder.emplace(fs::path(path).parent_path());
+    results.emplace(path);
+  }
   const auto write = [&](const CsrMatrix<V>& c, std::size_t number) {
-    if (const std::string path = galerkinFile(asked, number); !path.empty())
-      writeMatrix(context, path, c);
+    if (const std::string path = galerkinFile(asked.output, number); results)
+      withContext(path, [&] {
+        writeMatrix(context, galerkinFile(fs::path(results->temporaryPath()).parent_path(), number), c);
+      });
+    else if (!asked.output.empty())
+      writeMatrix(context, asked.output, c);
   };
 
   auto start = Clock::now();
@@ -93,14 +116,14 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
   for (int repeat = 1; repeat < asked.repeats; ++repeat)
     execute(a.value);
   for (std::size_t i = 0; i < asked.values.size(); ++i) {
-    const CsrMatrix<V> other = converted<V>(host, readOperand(host, asked.values[i], log).matrix);
-    requirePattern(a, other, asked.values[i]);
-    write(execute(other.value), i + 1);
+    const std::string& path = asked.values[i];
+    const MatrixFile file = path == "-" ? std::move(files.back()) : readMatrix(host, path);
+    requirePatternOfA(a, patternOf(file.matrix), path); // another program may have changed the file
+    const CsrMatrix<V> other = convertedOperand<V>(host, path, file);
+    write(withContext(path, [&] { return execute(other.value); }), i + 1);
   }
-  std::error_code ignored; // files of an earlier run with more matrices
-  for (std::size_t old = asked.values.size() + 1; !asked.values.empty(); ++old)
-    if (!std::filesystem::remove(galerkinFile(asked, old), ignored))
-      break;
+  if (results)
+    results->commit();
   if (!again.empty())
     log.info("Again: median " + decimals(median(again), 3) + ", least " + decimals(std::ranges::min(again), 3)
              + " ms of " + std::to_string(again.size()) + ".");

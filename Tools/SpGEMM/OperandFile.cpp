@@ -21,4 +21,9 @@ MatrixFile readOperand(const Context& context, const std::string& path, RunLog& 
   return file;
 }
 
+MatrixPattern patternOf(const AnyCsrMatrix& matrix)
+{
+  return std::visit([](const auto& typed) { return static_cast<const MatrixPattern&>(typed); }, matrix);
+}
+
 }

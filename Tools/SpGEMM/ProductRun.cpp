@@ -27,22 +27,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t mostCountedProducts = 2'000'000'000; // some ten seconds on one thread
 
-/// The pattern of a matrix from a file, for use as a mask. The columns of each row rise in matrices from
-/// files.
-MatrixPattern patternOf(const AnyCsrMatrix& matrix)
-{
-  return std::visit([](const auto& typed) { return static_cast<const MatrixPattern&>(typed); }, matrix);
-}
-
 template <class V>
 class ProductRun {
 public:
   ProductRun(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files, RunLog& log)
       : asked_(asked), context_{{}, threads}, log_(log)
   {
-    for (MatrixFile& file : files) {
-      factors_.push_back(converted<V>(context_, file.matrix));
-      file = {};
+    for (std::size_t i = 0; i < asked.operands.size(); ++i) {
+      factors_.push_back(convertedOperand<V>(context_, asked.operands[i], files[i]));
+      files[i] = {};
     }
     options_.semiring = asked.semiring;
     options_.algorithm = asked.algorithm;
@@ -50,14 +43,14 @@ public:
     options_.maxMemoryBytes = asked.maxMemoryBytes;
     options_.transposeA = asked.transposeA || asked.transposedTimes;
     options_.transposeB = asked.transposeB || asked.timesTransposed;
+    last_ = options_;
+    addLastOptions(files);
     takeDevices();
   }
 
   int run()
   {
     multiplyFirst();
-    last_ = options_;
-    addLastOptions();
     reorder();
     if (asked_.info)
       return printInfo();
@@ -107,6 +100,15 @@ private:
 
   const CsrMatrix<V>& left() const { return factors_[0]; }
   const CsrMatrix<V>& right() const { return factors_.size() > 1 ? factors_[1] : factors_[0]; }
+
+  /// Throws before the first product, and names the file, if the mask or D does not fit C.
+  void checkLast(const std::string& path) const
+  {
+    withContext(path, [&] {
+      checkOptionsOf(context_, options_.transposeA ? left().columns : left().rows,
+                     options_.transposeB ? factors_.back().rows : factors_.back().columns, last_);
+    });
+  }
 
   CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
                        SpGemmReport* report = nullptr) const
@@ -166,13 +168,17 @@ private:
     }
   }
 
-  void addLastOptions()
+  void addLastOptions(const std::vector<MatrixFile>& files)
   {
-    if (!asked_.mask.empty())
-      last_.mask = patternOf(readOperand(context_, asked_.mask, log_).matrix);
+    if (!asked_.accumulate.empty()) {
+      last_.accumulate = convertedOperand<V>(context_, asked_.accumulate, files[asked_.operands.size()]);
+      checkLast(asked_.accumulate);
+    }
+    if (!asked_.mask.empty()) {
+      last_.mask = patternOf(files.back().matrix);
+      checkLast(asked_.mask);
+    }
     last_.complementMask = asked_.complement;
-    if (!asked_.accumulate.empty())
-      last_.accumulate = converted<V>(context_, readOperand(context_, asked_.accumulate, log_).matrix);
     if (asked_.scale)
       last_.scale = scale();
     last_.dropTolerance = asked_.dropTolerance;

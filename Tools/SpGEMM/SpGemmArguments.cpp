@@ -1,5 +1,6 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/InputFiles.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Compute/NumberIn.h"
@@ -9,9 +10,12 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 namespace tessera {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 5> semirings{"plus-times", "or-and", "min-plus", "max-min", "plus-pair"};
 constexpr std::array<const char*, 4> algorithms{"auto", "tiles", "rows", "tsparse"};
@@ -97,6 +101,11 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens, std::vec
   return operands;
 }
 
+std::string matricesText(std::size_t count)
+{
+  return std::to_string(count) + (count == 1 ? " matrix" : " matrices");
+}
+
 /// Checks the options beside --galerkin, which makes two products in one.
 void checkGalerkin(const Arguments& arguments, const SpGemmArguments& asked)
 {
@@ -106,7 +115,10 @@ void checkGalerkin(const Arguments& arguments, const SpGemmArguments& asked)
   if (!asked.galerkin)
     return;
   if (asked.operands.size() != 2 && asked.operands.size() != 3)
-    failCommandLine("--galerkin", std::to_string(asked.operands.size()) + " matrices", "A P, or R A P");
+    failCommandLine("--galerkin",
+                    matricesText(asked.operands.size())
+                        + (asked.values.empty() ? "" : ", and all behind --values are other values of A"),
+                    "A P, or R A P, before --values");
   for (const char* option :
        {"aat", "ata", "transpose-a", "transpose-b", "power", "triple", "mask", "complement", "scale",
         "accumulate", "drop-zeros", "reorder", "check", "sum", "info"})
@@ -125,11 +137,11 @@ void checkOperands(const SpGemmArguments& asked)
   const std::size_t count = asked.operands.size();
   const bool takesOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
   if (asked.triple && count != 3)
-    failCommandLine("--triple", std::to_string(count) + " matrices", "three: R A P");
+    failCommandLine("--triple", matricesText(count), "three: R A P");
   if (!asked.triple && !asked.galerkin && (count == 0 || count > 2))
-    failCommandLine("operands", std::to_string(count) + " matrices", "A, or A and B");
+    failCommandLine("operands", matricesText(count), "A, or A and B");
   if (takesOneMatrix && count != 1)
-    failCommandLine("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
+    failCommandLine("--aat, --ata, --power", matricesText(count), "one");
   if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
     failCommandLine("--aat, --ata, --power, --triple", "more than one of them", "one of them");
   if ((takesOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
@@ -168,6 +180,26 @@ void checkOutput(const SpGemmArguments& asked)
     failCommandLine("--complement", "without a mask", "--mask FILE --complement");
 }
 
+/// Throws if the folder of Galerkin products has others than this run writes, or its name is that of a
+/// matrix.
+void checkFolder(const SpGemmArguments& asked)
+{
+  if (const fs::path ending = fs::path(asked.output).extension();
+      ending == ".npz" || ending == ".mtx" || ending == ".tcsr")
+    failCommandLine("-o " + asked.output, "the name of a matrix", "with --values, the name of a folder");
+  std::error_code ignored; // the folder need not exist
+  for (const fs::directory_entry& entry : fs::directory_iterator(asked.output, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const auto number = name.starts_with("Ac.") && name.ends_with(".npz")
+                            ? numberIn<std::size_t>(name.substr(3, name.size() - 7))
+                            : std::nullopt;
+    if (number && (*number > asked.values.size() || !entry.is_regular_file(ignored)))
+      throw Error(ExitCode::unwritableOutput,
+                  galerkinFile(asked.output, *number)
+                      + ": left there by another run. Allowed: a folder without it.");
+  }
+}
+
 /// Throws if C would overwrite a matrix that is read, even if the file is given by another name.
 void checkInputsStay(const SpGemmArguments& asked)
 {
@@ -179,7 +211,7 @@ void checkInputsStay(const SpGemmArguments& asked)
   if (asked.values.empty())
     outputs = {asked.output};
   for (std::size_t i = 0; !asked.values.empty() && i <= asked.values.size(); ++i)
-    outputs.push_back(galerkinFile(asked, i));
+    outputs.push_back(galerkinFile(asked.output, i));
   for (const std::string& output : outputs) {
     const std::optional<FilePlace> place = filePlace(output);
     for (const std::string& input : inputs)
@@ -258,9 +290,9 @@ ProgramText spGemmText()
       "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
 }
 
-std::string galerkinFile(const SpGemmArguments& asked, std::size_t number)
+std::string galerkinFile(const std::string& folder, std::size_t number)
 {
-  return asked.values.empty() ? asked.output : asked.output + "/Ac." + std::to_string(number) + ".npz";
+  return (fs::path(folder) / ("Ac." + std::to_string(number) + ".npz")).lexically_normal().string();
 }
 
 SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments& arguments)
@@ -312,6 +344,8 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   checkOperands(asked);
   checkOutput(asked);
   checkInputsStay(asked);
+  if (!asked.values.empty())
+    checkFolder(asked);
   return asked;
 }
 

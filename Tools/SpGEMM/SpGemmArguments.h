@@ -38,8 +38,8 @@ struct SpGemmArguments {
 /// The texts of --help.
 ProgramText spGemmText();
 
-/// The file of a Galerkin product: of A for number 0, then of SpGemmArguments::values. Empty: none is wanted.
-std::string galerkinFile(const SpGemmArguments&, std::size_t number);
+/// The file of a Galerkin product in a folder: of A for number 0, then of SpGemmArguments::values.
+std::string galerkinFile(const std::string& folder, std::size_t number);
 
 /// Reads operands and options; `arguments` receives the options, for those that all programs share. Throws
 /// Error(usage).

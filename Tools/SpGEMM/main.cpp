@@ -20,17 +20,19 @@ using namespace tessera;
 namespace {
 
 /// int64 if some files hold integers and all others integers or no values; f64 otherwise.
-Precision naturalPrecision(const std::vector<MatrixFile>& files)
-{
-  bool integers = false;
-  for (const MatrixFile& file : files) {
+class NaturalPrecision {
+public:
+  void add(const MatrixFile& file)
+  {
     const bool isInteger = std::holds_alternative<CsrMatrix<std::int64_t>>(file.matrix);
-    if (!isInteger && !file.pattern)
-      return Precision::f64;
-    integers |= isInteger;
+    integers_ |= isInteger;
+    reals_ |= !isInteger && !file.pattern;
   }
-  return integers ? Precision::int64 : Precision::f64;
-}
+  Precision chosen() const { return integers_ && !reals_ ? Precision::int64 : Precision::f64; }
+
+private:
+  bool integers_ = false, reals_ = false;
+};
 
 template <class V>
 int runProducts(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files,
@@ -61,10 +63,26 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
   if (!asked.generate.empty())
     return generate(asked, host, log);
 
-  std::vector<MatrixFile> files;
-  for (const std::string& path : asked.operands)
+  std::vector<MatrixFile> files; // the operands, then D and the mask if there are any
+  NaturalPrecision natural;
+  const auto read = [&](const std::string& path) {
     files.push_back(readOperand(host, path, log));
-  const Precision precision = asked.precision.value_or(naturalPrecision(files));
+    natural.add(files.back());
+  };
+  for (const std::string& path : asked.operands)
+    read(path);
+  if (!asked.accumulate.empty())
+    read(asked.accumulate);
+  if (!asked.mask.empty()) // its numbers do not matter
+    files.push_back(readOperand(host, asked.mask, log));
+  for (const std::string& path : asked.values) {
+    read(path);
+    requirePatternOfA(patternOf(files[asked.operands.size() - 2].matrix), patternOf(files.back().matrix),
+                      path);
+    if (path != "-") // is read again when its turn comes, so that one of them at a time is in memory
+      files.pop_back();
+  }
+  const Precision precision = asked.precision.value_or(natural.chosen());
   switch (precision) {
   case Precision::int64:
     return runProducts<std::int64_t>(asked, threads, false, std::move(files), log);

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
@@ -103,6 +104,8 @@ double leftOfAddressSpace(const std::string& root)
 
 std::string gigabytes(double bytes)
 {
+  if (bytes < 1e8)
+    return memoryText(bytes);
   char text[64];
   std::snprintf(text, sizeof text, bytes < 1e15 ? "%.1f GB" : "%.2g GB", bytes / 1e9);
   return text;
