@@ -247,7 +247,7 @@ double FixedLook<D>::affineBetweenMm(const ChainPointer<D>& from, const ChainPoi
 
 template <int D>
 void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                                  const Context& context, FitOfImages& fit) const
+                                  const Context& context, FitOfImages& fit)
 {
   std::vector<Block<D>> blocks(firstOfBlock_.size() - 1);
   forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
@@ -298,10 +298,14 @@ void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::v
     for (int d = 0; d < D; ++d) // an axis without gradients gets no displacement
       block.structure[d][d] += trace / 50;
     block.leftMm = apply<D>(inverse(block.structure), block.right);
-    double squares = 0;
-    for (const double mm : block.leftMm)
-      squares += mm * mm;
-    leftMm.push_back(std::sqrt(squares));
+  }
+  left_.clear();
+  for (Block<D>& block : blocks) {
+    left_.push_back(block.leftMm);
+    for (int d = 0; d < D && block.hasTexture && !rest_.empty(); ++d)
+      block.leftMm[d] -= rest_[left_.size() - 1][d];
+    if (block.hasTexture)
+      leftMm.push_back(lengthOf<D>(block.leftMm));
   }
   fit.leftAffineMm = affineMm<D>(blocks);
   if (leftMm.empty())

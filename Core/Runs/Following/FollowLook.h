@@ -30,6 +30,9 @@ public:
   /// Null stands for no transform.
   FitOfImages at(const ChainPointer<D>&, const ImagePointer<D>& moving, const Context&);
 
+  /// What the last look found left counts no longer as motion: levels could not remove it.
+  void keepRest() { rest_ = left_; }
+
   /// The affine motion from one chain to another, as the root mean square over the image.
   double affineBetweenMm(const ChainPointer<D>& from, const ChainPointer<D>& to, const Context&);
 
@@ -51,7 +54,9 @@ private:
   void setBlocks(const ImageGeometry<D>&);
   std::shared_ptr<const Mapped> mappedBy(const ChainPointer<D>&, const Context&);
   void findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                      const Context&, FitOfImages&) const;
+                      const Context&, FitOfImages&);
+
+  std::vector<Vec<D>> left_, rest_; // of each block, in mm: as the last look found it; no motion
 
   const Registry& registry_;
   std::vector<Sample> samples_;                      // block by block

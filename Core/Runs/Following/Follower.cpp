@@ -152,6 +152,8 @@ public:
       doubt_ = found.why;
     }
     found.warnings = log.warnings();
+    if (found.isCold || found.levels.back() == 0)
+      look_->keepRest();
     if (found.isCold)
       doubtLostOverlap(image, found);
     last_ = found.result.chain;

@@ -206,6 +206,21 @@ TEST_F(FollowerTest, WithADeadlineToo)
   EXPECT_GT(cut, 0);
 }
 
+TEST_F(FollowerTest, WhatNoLevelCouldRemoveIsNoMotion)
+{
+  Log log;
+  Follower<2> follower(allComponents(), requestOf({rigid}), log); // which follows no breath
+  const FollowUpdate<2> first = follower.update({"first", patient({0, 0, 6})});
+  EXPECT_TRUE(first.isCold);
+  EXPECT_GT(first.fit.leftMm, 0.5);
+  const FollowUpdate<2> again = follower.update({"again", patient({0, 0, 6})});
+  EXPECT_LT(again.before.leftMm, 0.05);
+  EXPECT_EQ(again.levels, std::vector<int>{2});
+  const FollowUpdate<2> moved = follower.update({"moved", patient({4, 0, 6})});
+  EXPECT_GT(moved.before.leftMm, 1);
+  EXPECT_EQ(moved.levels, std::vector<int>{0});
+}
+
 TEST_F(FollowerTest, LargerStepsBeginAtCoarserLevels)
 {
   std::vector<int> levels;
