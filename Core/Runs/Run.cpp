@@ -274,7 +274,8 @@ private:
     summary.device = deviceName(context.device);
     summary.threads = context.threads;
     log_.info("Device: " + summary.deviceReason + ", " + threadsText(context.threads) + ".");
-    machine_.prepareGpu(context, log_);
+    if (known_.empty()) // else an earlier update did
+      machine_.prepareGpu(context, log_);
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;

@@ -43,14 +43,17 @@ private:
   /// Adds an entry with numbers, of which there may be a million.
   void addNumbers(const FileEntry& entry)
   {
-    constexpr std::size_t numbersOfPiece = 4096;
+    constexpr std::size_t numbersOfPiece = 4096, usualLength = 22;
     const std::vector<double>& numbers = entry.numbers;
-    for (const double number : numbers)
-      requireFinite(entry.name, number);
     std::vector<std::string> pieces((numbers.size() + numbersOfPiece - 1) / numbersOfPiece);
     forEachRange(context_, numbers.size(), numbersOfPiece, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        pieces[first / numbersOfPiece] += " " + realText(numbers[i]);
+      std::string& piece = pieces[first / numbersOfPiece];
+      piece.reserve((last - first) * usualLength);
+      for (std::size_t i = first; i < last; ++i) {
+        requireFinite(entry.name, numbers[i]);
+        piece += ' ';
+        piece += realText(numbers[i]);
+      }
     });
     std::size_t length = text_.size() + 65536; // and room for the entries behind it
     for (const std::string& piece : pieces)
