@@ -144,9 +144,6 @@ void TextureHardware<D>::displacements(Context& context, const AlignedField<D>& 
   launchForEachVoxel(context, work, "TextureHardware");
 }
 
-template void TextureHardware<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
-                                                const FieldTarget&) const;
-template void TextureHardware<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
-                                                const FieldTarget&) const;
+TESSERA_INSTANTIATE_CLASS(TextureHardware);
 
 }

@@ -47,9 +47,6 @@ void ThreadPerTile<D>::displacements(Context& context, const AlignedField<D>& fi
                                      "ThreadPerTile");
 }
 
-template void ThreadPerTile<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
-                                              const FieldTarget&) const;
-template void ThreadPerTile<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
-                                              const FieldTarget&) const;
+TESSERA_INSTANTIATE_CLASS(ThreadPerTile);
 
 }

@@ -73,9 +73,6 @@ void ThreadPerTileLinear<D>::displacements(Context& context, const AlignedField<
       context, tiledFieldOf<LinearFractions>(field, coefficients, target), "ThreadPerTileLinear");
 }
 
-template void ThreadPerTileLinear<2>::displacements(Context&, const AlignedField<2>&,
-                                                    const FieldCoefficients&, const FieldTarget&) const;
-template void ThreadPerTileLinear<3>::displacements(Context&, const AlignedField<3>&,
-                                                    const FieldCoefficients&, const FieldTarget&) const;
+TESSERA_INSTANTIATE_CLASS(ThreadPerTileLinear);
 
 }

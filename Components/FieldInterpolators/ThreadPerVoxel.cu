@@ -87,9 +87,6 @@ void ThreadPerVoxel<D>::displacements(Context& context, const AlignedField<D>& f
   withConstant<1, 3>(field.order, [&]<int Order>() { launch<Order>(context, field, coefficients, target); });
 }
 
-template void ThreadPerVoxel<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
-                                               const FieldTarget&) const;
-template void ThreadPerVoxel<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
-                                               const FieldTarget&) const;
+TESSERA_INSTANTIATE_CLASS(ThreadPerVoxel);
 
 }

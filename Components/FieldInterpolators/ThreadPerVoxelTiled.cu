@@ -207,9 +207,6 @@ void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<
   withConstant<1, 3>(field.order, [&]<int Order>() { launch<Order>(context, field, coefficients, target); });
 }
 
-template void ThreadPerVoxelTiled<2>::displacements(Context&, const AlignedField<2>&,
-                                                    const FieldCoefficients&, const FieldTarget&) const;
-template void ThreadPerVoxelTiled<3>::displacements(Context&, const AlignedField<3>&,
-                                                    const FieldCoefficients&, const FieldTarget&) const;
+TESSERA_INSTANTIATE_CLASS(ThreadPerVoxelTiled);
 
 }

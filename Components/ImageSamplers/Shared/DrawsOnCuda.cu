@@ -1,12 +1,9 @@
-#pragma once
-
 #include "Components/ImageSamplers/Shared/DrawsOnCuda.h"
 
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 
-// The kernel of all random samplers; each sampler's .cu file instantiates the function that it draws with.
 namespace tessera {
-namespace draws {
+namespace {
 
 constexpr unsigned threadsABlock =
     64; // draws are small: many blocks, so that many multiprocessors share them
@@ -131,7 +128,7 @@ template <int D>
 template <class Place>
 void DrawsOnCuda<D>::draw(Context& context, const Draw& draw, const Place& place)
 {
-  draws::SamplesOut<D> out{{}, samples_->fixed.span().data(), samples_->fixed.size()};
+  SamplesOut<D> out{{}, samples_->fixed.span().data(), samples_->fixed.size()};
   for (int d = 0; d < D; ++d)
     out.mm[d] = samples_->mm[d].span().data();
   const AttemptLimit attempts(out.count, sampler_);
@@ -139,9 +136,9 @@ void DrawsOnCuda<D>::draw(Context& context, const Draw& draw, const Place& place
   const cudaStream_t stream = cudaStreamOf(context);
   if (tries != nullptr)
     context.stream->fill(tries, 0, sizeof(unsigned long long));
-  draws::drawSamples<D>
-      <<<static_cast<unsigned>(ceilDiv<std::size_t>(out.count, draws::threadsABlock)), draws::threadsABlock,
-         0, stream>>>(draw, place, pointFromIndex_, mask_, out, attempts.limit(), tries);
+  drawSamples<D>
+      <<<static_cast<unsigned>(ceilDiv<std::size_t>(out.count, threadsABlock)), threadsABlock, 0, stream>>>(
+          draw, place, pointFromIndex_, mask_, out, attempts.limit(), tries);
   checkLaunch("DrawsOnCuda");
   if (tries != nullptr)
     attempts.check(tries_.toHost(context)[0]);
@@ -150,7 +147,7 @@ void DrawsOnCuda<D>::draw(Context& context, const Draw& draw, const Place& place
 template <int D>
 void DrawsOnCuda<D>::drawVoxels(Context& context, const Draw& draw, const VoxelBox<D>& box)
 {
-  this->draw(context, draw, draws::BoxVoxel<D>{box.first, box.size, size_, fixedVoxels()});
+  this->draw(context, draw, BoxVoxel<D>{box.first, box.size, size_, fixedVoxels()});
 }
 
 template <int D>
@@ -158,8 +155,8 @@ void DrawsOnCuda<D>::drawVoxels(Context& context, const Draw& draw, std::span<co
 {
   const bool all = offsets.empty();
   this->draw(context, draw,
-             draws::ListedVoxel<D>{all ? nullptr : offsets.data(), all ? fixed_->size() : offsets.size(),
-                                   size_, fixedVoxels()});
+             ListedVoxel<D>{all ? nullptr : offsets.data(), all ? fixed_->size() : offsets.size(), size_,
+                            fixedVoxels()});
 }
 
 template <int D>
@@ -167,8 +164,10 @@ void DrawsOnCuda<D>::drawPoints(Context& context, const Draw& draw, const IndexB
                                 const InterpolatorOnCuda<D>& fixed)
 {
   withOrder(fixed.order, [&]<int Order>() {
-    this->draw(context, draw, draws::BoxPoint<D, Order>{box, size_, fixed});
+    this->draw(context, draw, BoxPoint<D, Order>{box, size_, fixed});
   });
 }
+
+TESSERA_INSTANTIATE_CLASS(DrawsOnCuda);
 
 }
