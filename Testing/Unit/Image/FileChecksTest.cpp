@@ -69,23 +69,15 @@ TEST_F(FileChecks, WhatReadsWholeReadsAsAnErrorOrTheSameWhenCut)
 {
   std::map<std::string, std::string> files;
   for (const bool compressed : {false, true})
-    for (const std::string format :
-         {"mha", "nii", "nrrd", "gipl", "gipl.gz", "vtk", "tif", "dcm", "h5", "nii.gz"}) {
+    for (const std::string format : {"tif", "dcm", "h5"}) { // EndToEnd.cut_files has the others
       writeImage(folder / ("image." + format), byteNoise(), PixelType::uint8, compressed);
       files[(compressed ? "packed." : "plain.") + format] = folder.read("image." + format);
     }
-  files["text.mha"] = "ObjectType = Image\nNDims = 3\nBinaryData = False\nDimSize = 4 3 2\nElementType = "
-                      "MET_UCHAR\nElementDataFile = LOCAL\n"
-                      + numbers(24);
-  files["text.vtk"] = vtkHead + "SCALARS a unsigned_char\nLOOKUP_TABLE default\n" + numbers(24);
-  files["text.nrrd"] = nrrdHead + "ascii\n\n" + numbers(24);
   for (const auto& [name, bytes] : files) {
     SCOPED_TRACE(name);
     const std::vector<float> whole = voxels(folder.write(name, bytes));
-    // the last number of a text may lose digits
-    const std::size_t last = name.starts_with("text") ? 4 : 1;
     for (std::size_t i = 0; i < 6; ++i) {
-      const std::size_t kept = (bytes.size() - last) * i / 5;
+      const std::size_t kept = (bytes.size() - 1) * i / 5;
       const std::string path = folder.write(name, bytes.substr(0, kept));
       try { // what follows the voxels may be missing
         EXPECT_EQ(voxels(path), whole) << kept << " of " << bytes.size() << " bytes";

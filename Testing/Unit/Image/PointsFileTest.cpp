@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
 #include <limits>
 
 namespace tessera {
@@ -61,30 +60,6 @@ TEST_F(PointsFile, IndicesAreRoundedHalfUpBeforeTheyArePoints)
 
   EXPECT_EQ(inMm, (std::vector<Vec<2>>{{10 - 2, -5}, {10 + 2, -5 + 2 * 3}}));
   EXPECT_EQ(pointsInMm<2>({false, {{0.25, 7.5}}, ""}, grid), (std::vector<Vec<2>>{{0.25, 7.5}}));
-}
-
-TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
-{
-  const std::string allowed = ". Allowed: \"index\" or \"point\", the number of points, and one number an "
-                              "axis for each point, all with "
-                              "blanks or line breaks between them.";
-  EXPECT_EQ(complaint("p.txt", "point\n3\n1 2 3\n4 5 6\n"), "5: the file ends after 2 of 3 points" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n2\n1 2 3\n4 5"),
-            "4: the file ends where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2 3\n4 5 6\n"),
-            "4: \"4\" follows the last of 1 points of 3 coordinates" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n2\n1 2\n3 4\n"),
-            "3: 2 coordinates a point, the transform has 3" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 x 3\n"),
-            "3: \"x\" is no finite number, where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 nan 3\n"),
-            "3: \"nan\" is no finite number, where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "1.5 2 3\n"),
-            "1: \"1.5\" is no whole number, where the number of points should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "points\n1\n1 2 3\n"),
-            "1: \"points\" is no whole number, where the number of points should stand" + allowed);
-  EXPECT_EQ(testing::messageOf([&] { readPoints<3>(folder / "none.txt"); }),
-            folder / "none.txt" + ": no such file. Allowed: a file that exists and may be read.");
 }
 
 /// A flag and a count, then coordinates, as ClearMap writes them.
@@ -379,28 +354,6 @@ TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
                   .starts_with(" its coordinate system is \"\"."));
   EXPECT_TRUE(complaint("p.mrk.json", markups + markups).starts_with(" it does not hold one list"));
   EXPECT_TRUE(complaint("p.json", "[1, 2]").starts_with(" it does not hold one list"));
-}
-
-TEST_F(PointsFile, PointsBesideTheImageAreCountedAndReadInOtherWays)
-{
-  const ImageGeometry<3> image{{20, 20, 20}, {0.5, 0.5, 2}, {-100, -200, 30}, identityMatrix<3>()};
-  const auto found = [&](const std::vector<Vec<3>>& points, bool areIndices = false) {
-    return pointsOutside<3>(points, image, areIndices);
-  };
-  EXPECT_EQ(found({{-100, -200, 30}, {-90.6, -190.5, 68}}).outside, 0U);
-  const PointsOutside one = found({{-95, -195, 40}, {-101, -195, 40}, {-95, -195, 41}});
-  EXPECT_EQ(one.outside, 1U);
-  EXPECT_EQ(one.first, 2U);
-  EXPECT_EQ(one.reading, "");
-  EXPECT_EQ(one.text(),
-            "1 of 3 points lie outside of their image, the first of them is number 2, counted from 1");
-  EXPECT_EQ(found({{95, 195, 40}, {96, 196, 41}}).reading, "mm in RAS");
-  EXPECT_EQ(found({{5, 5, 4}, {6, 16, 9}}).reading, "indices of voxels");
-  EXPECT_EQ(found({{-95000, -195000, 40000}}).reading, "micrometres");
-  EXPECT_EQ(found({{5000, 5000, 5000}}).reading, "");
-  EXPECT_EQ(found({image.pointFromIndex()({-95, -195, 40})}, true).reading, "mm (LPS)");
-  EXPECT_EQ(found({{std::nan(""), 0, 0}}).share(), 1);
-  EXPECT_EQ(found({}).share(), 0);
 }
 
 TEST_F(PointsFile, MappedPointsOfTransformixAreRead)

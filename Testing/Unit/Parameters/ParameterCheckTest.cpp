@@ -126,18 +126,6 @@ TEST(ParameterCheck, WarnsOfAParameterOfTesseraThatNoChosenComponentReads)
   EXPECT_EQ(report.notes, Lines{});
 }
 
-TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
-{
-  EXPECT_PRED2(contains, errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }),
-               "\"32.5\" is not a whole number");
-  EXPECT_PRED2(contains, errorText([] { check("(Metric1NumberOfHistogramBins 0)"); }), "\"0\" is too small");
-  EXPECT_PRED2(contains, errorText([] { check("(ShowExactMetricValue \"True\")"); }), "Write \"true\"");
-  EXPECT_PRED2(contains, errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a number");
-  EXPECT_PRED2(contains,
-               errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
-               "Did you mean \"CenterOfGravity\"?");
-}
-
 TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
 {
   const CheckReport report =

@@ -73,47 +73,12 @@ TEST(ParameterFile, TakesTheValueCharactersThatElastix50Refuses)
   EXPECT_EQ(valuesOf("(File \"copy (1).mha\")"), Values{"copy (1).mha"});
 }
 
-TEST(ParameterFile, CutsAtSlashesEvenInsideQuotes)
-{
-  const std::string message = parseError("\n(Foo \"http://x\")\n");
-
-  EXPECT_PRED2(contains, message, "Rigid.txt:2: (Foo \"http:");
-  EXPECT_PRED2(contains, message, "even inside quotes");
-}
-
-TEST(ParameterFile, RefusesLinesThatAreNotBetweenBrackets)
-{
-  EXPECT_EQ(parseError("(A 1)\nB 2\n"), "Rigid.txt:2: B 2: the line does not begin with \"(\". Allowed: "
-                                        "(Name value ...), one parameter a line.");
-  EXPECT_PRED2(contains, parseError("(A 1"), "no \")\"");
-  EXPECT_PRED2(contains, parseError("(A 1) x"), "text after \")\"");
-  EXPECT_PRED2(contains, parseError("(A 1) (B 2)"), "two parameters share the line");
-}
-
 TEST(ParameterFile, RefusesLinesWithoutNameOrValue)
 {
   for (const char* line : {"()", "(A)", "(A )"})
     EXPECT_PRED2(contains, parseError(line), "a name and at least one value are needed") << line;
   EXPECT_PRED2(contains, parseError("( )"), "a name and at least one value are needed");
   EXPECT_PRED2(contains, parseError("(\"A\" 1)"), "a quote before the name");
-}
-
-TEST(ParameterFile, LinesWithABlankBeforeTheNameAreToldAndNotRead)
-{
-  std::vector<std::string> notes;
-  const ParameterMap map = parseParameterText("( A 1)\n(B 2)\n( A 3)\n", "Rigid.txt", notes);
-
-  EXPECT_EQ(map.find("A"), nullptr);
-  EXPECT_NE(map.find("B"), nullptr);
-  ASSERT_EQ(notes.size(), 2u);
-  EXPECT_PRED2(contains, notes[0], "Rigid.txt:1: ( A 1): there is a blank before the name");
-}
-
-TEST(ParameterFile, RefusesAnOddNumberOfQuotes)
-{
-  EXPECT_EQ(
-      parseError("(Metric \"A)"),
-      "Rigid.txt:1: (Metric \"A): the line has an odd number of quotes (\"). Allowed: quotes in pairs.");
 }
 
 TEST(ParameterFile, RefusesTheNameCharactersThatElastixRefuses)
@@ -125,24 +90,6 @@ TEST(ParameterFile, RefusesTheNameCharactersThatElastixRefuses)
   EXPECT_EQ(parse("(Erode-Mask_1 1)").entries()[0].name, "Erode-Mask_1");
 }
 
-TEST(ParameterFile, NotesADuplicateWithEqualValues)
-{
-  std::vector<std::string> notes;
-  const ParameterMap map = parseParameterText("(A 1 2)\n(B 1)\n(A \"1\" 2)\n", "Rigid.txt", notes);
-
-  EXPECT_EQ(map.entries().size(), 2u);
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_PRED2(contains, notes[0], "Rigid.txt:3: (A)");
-  EXPECT_PRED2(contains, notes[0], "lines 1 and 3");
-}
-
-TEST(ParameterFile, RefusesADuplicateWithOtherValuesNamingBothLines)
-{
-  EXPECT_EQ(parseError("(A 1)\n\n(A 2)\n"),
-            "Rigid.txt:3: (A 2): \"A\" is given twice with different values, on lines 1 and 3; "
-            "line 1 says (A 1). Allowed: one line for a parameter.");
-}
-
 TEST(ParameterFile, ReadsBehindAByteOrderMark)
 {
   std::vector<std::string> notes;
@@ -151,47 +98,12 @@ TEST(ParameterFile, ReadsBehindAByteOrderMark)
   EXPECT_PRED2(contains, notes[0], "Rigid.txt:1: a byte order mark");
 }
 
-TEST(ParameterFile, RefusesWhatIsNotPlainText)
-{
-  EXPECT_PRED2(contains, parseError(std::string("\xFF\xFE(\0A\0", 6)), "not plain text");
-  EXPECT_PRED2(contains, parseError(std::string("(A \0)", 5)), "not plain text");
-  EXPECT_PRED2(contains, parseError(std::string("(A \0\xfe\x90)", 7)), "(A ?\?\?): this is not plain text");
-  EXPECT_PRED2(contains, parseError("// a\r(A 1)\r(B 2)"), "carriage return");
-}
-
 TEST(ParameterFile, ShowsNoControlCharactersAndNoEndlessLines)
 {
   const std::string message = parseError("x\x1b[31m" + std::string(5000, 'y'));
 
   EXPECT_PRED2(contains, message, "x?[31m");
   EXPECT_LT(message.size(), 300u);
-}
-
-TEST(ParameterFile, RefusesFilesByName)
-{
-  const testing::TemporaryFolder folder;
-  std::vector<std::string> notes;
-  const auto read = [&](const std::string& path) {
-    return errorText([&] { readParameterFile(path, notes); });
-  };
-  std::filesystem::create_directory(folder / "folder.txt");
-
-  EXPECT_EQ(read(folder / "nope.txt"),
-            (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
-  EXPECT_PRED2(contains, read(folder / "folder.txt"), "this is a folder");
-  EXPECT_PRED2(contains, read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt");
-}
-
-TEST(ParameterFile, ReadsAFile)
-{
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.write("a.txt", "(A 1)\n(B 2)\n");
-  std::vector<std::string> notes;
-
-  const ParameterMap map = readParameterFile(path, notes);
-
-  ASSERT_EQ(map.entries().size(), 2u);
-  EXPECT_EQ(map.where(map.entries()[1]), path + ":2");
 }
 
 TEST(ParameterFile, DamagedTextIsReadOrRefusedButNeverCrashes)

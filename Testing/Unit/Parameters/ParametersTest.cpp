@@ -75,13 +75,6 @@ TEST(Parameters, IntegersKeepAllTheirDigits)
   EXPECT_EQ(parametersOf("(Seed 9007199254740993)").get(seed), 9007199254740993); // 2^53 + 1 is no double
 }
 
-TEST(Parameters, ARealForAnIntegerSaysWhatIsAllowed)
-{
-  EXPECT_EQ(
-      errorText([] { parametersOf("(Bins 32.5)").get(bins); }),
-      "Rigid.txt:1: (Bins 32.5): \"32.5\" is not a whole number. Allowed: a whole number of at least 1.");
-}
-
 TEST(Parameters, AnExponentInAnIntegerWarnsOfElastix)
 {
   std::vector<std::string> lines;
@@ -91,16 +84,6 @@ TEST(Parameters, AnExponentInAnIntegerWarnsOfElastix)
   EXPECT_EQ(parameters.get(bins), 2000);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_PRED2(contains, lines[0], "is read as 2000");
-}
-
-TEST(Parameters, BoundsAreChecked)
-{
-  auto order = integerParameter("Order", 3, 0, Arity::single, "", "order");
-  order.maximum = 5;
-  EXPECT_EQ(errorText([&] { parametersOf("(Order -4)").get(order); }),
-            "Rigid.txt:1: (Order -4): \"-4\" is too small. Allowed: a whole number from 0 to 5.");
-  EXPECT_PRED2(contains, errorText([&] { parametersOf("(Order 6)").get(order); }), "is too large");
-  EXPECT_EQ(parametersOf("(Order 5)").get(order), 5);
 }
 
 TEST(Parameters, RealsAreReadToTheLastBit)
@@ -148,15 +131,6 @@ TEST(Parameters, BlanksAroundATextAreDroppedWithOneWarning)
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_TRUE(lines[0].starts_with("Rigid.txt:1: (Method \" GeometricalCenter\"): ")) << lines[0];
   EXPECT_PRED2(contains, lines[0], "elastix keeps them");
-}
-
-TEST(Parameters, AnUnknownChoiceNamesTheNearest)
-{
-  EXPECT_EQ(errorText([] { parametersOf("(Method \"GeometricCenter\")").get(method); }),
-            "Rigid.txt:1: (Method \"GeometricCenter\"): \"GeometricCenter\" is not a choice. Did you mean "
-            "\"GeometricalCenter\"? "
-            "Allowed: \"Origins\", \"GeometricalCenter\".");
-  EXPECT_EQ(parametersOf("(File \"anything\")").get(file), "anything");
 }
 
 TEST(Parameters, MessagesShowTheFileAndShortenLongLists)

@@ -53,11 +53,6 @@ protected:
     return "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters " + values
            + ")\n(FixedImageDimension 2)\n(MovingImageDimension 2)\n(Size 4 5)\n" + more;
   }
-  /// Message of the error that reading ends with.
-  std::string failure(const std::string& path)
-  {
-    return errorText([&] { readTransformFile<2>({}, path, registry, warn); }, ExitCode::unreadableInput);
-  }
 };
 
 /// An Euler transform as registration would leave it.
@@ -288,57 +283,4 @@ TEST_F(TransformFile, DimensionIsReadWithoutBuildingTheTransform)
   EXPECT_EQ(readTransformDimension(write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")),
             3u);
   EXPECT_THROW(readTransformDimension(write("u.txt", "(Transform \"Nonsense\")\n")), Error);
-}
-
-TEST_F(TransformFile, EntriesThatNobodyReadsAreTold)
-{
-  const std::string path = write("t.txt", translation("1 2", "(DefaultPixelValu 3)\n"));
-
-  readTransformFile<2>({}, path, registry, warn);
-
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(warnings[0].ends_with("(DefaultPixelValu 3): nothing reads it in a transform parameter file. "
-                                    "Did you mean \"DefaultPixelValue\"?"))
-      << warnings[0];
-}
-
-TEST_F(TransformFile, CircleIsAnErrorThatSaysSo)
-{
-  const std::string path =
-      write("a.txt", translation("0 0", "(InitialTransformParameterFileName \"b.txt\")\n"));
-  write("b.txt", translation("0 0", "(InitialTransformParameterFileName \"a.txt\")\n"));
-
-  const std::string message = failure(path);
-
-  EXPECT_PRED2(contains, message, "it is its own initial transform, through 2 file(s)");
-  EXPECT_TRUE(message.starts_with(path + ": its initial transform: ")) << message;
-}
-
-TEST_F(TransformFile, CountsThatDifferAreErrorsWithBothFigures)
-{
-  const std::string message = failure(write("t.txt", translation("1 2 3")));
-  EXPECT_PRED2(contains, message, "t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values");
-  const std::string other = failure(
-      write("u.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 1 2 3)\n(Size 4 5)\n"));
-  EXPECT_PRED2(contains, other, "3 values, but TranslationTransform in 2D makes 2");
-}
-
-TEST_F(TransformFile, OtherDefectsAreErrorsThatNameFileAndKey)
-{
-  const auto expectFailure = [&](const std::string& text, const std::string& part) {
-    const std::string message = failure(write("t.txt", text));
-    EXPECT_PRED2(contains, message, part);
-  };
-  const std::string valid = translation("0 0");
-  expectFailure("(Transform \"TranslationTransform\")\n(TransformParameters 0 0)\n", "(Size): not given");
-  expectFailure("(TransformParameters 0 0)\n(Size 4 5)\n", "(Transform): not given");
-  expectFailure("(Transform \"FooTransform\")\n(Size 4 5)\n", "FooTransform");
-  expectFailure("(Transform \"TranslationTransform\")\n(TransformParameters 0 0)\n(FixedImageDimension 3)\n",
-                "t.txt:3: (FixedImageDimension 3)");
-  expectFailure(valid + "(Spacing 1 0)\n", "(Spacing 1 0): not above 0");
-  expectFailure(valid + "(Spacing 1)\n", "(Spacing 1): 1 values");
-  expectFailure(valid + "(Direction 1 0 1 0)\n", "the axes do not span the space");
-  expectFailure(valid + "(InitialTransformParameterFileName \"nope.txt\")\n",
-                "there is neither nope.txt nor");
-  EXPECT_PRED2(contains, failure((folder / "absent.txt").string()), "absent.txt");
 }

@@ -94,31 +94,11 @@ TEST(Registry, ListsAllByRoleAndName)
   EXPECT_EQ(all[1]->name, "Triangle");
 }
 
-TEST(Registry, AnUnknownNameIsAnErrorWithTheNearest)
-{
-  EXPECT_EQ(
-      createError("AdvancedMeanSquare", "Rigid.txt:9: (Metric \"AdvancedMeanSquare\")"),
-      "Rigid.txt:9: (Metric \"AdvancedMeanSquare\"): no such metric. Did you mean \"AdvancedMeanSquares\"? "
-      "Allowed: AdvancedMeanSquares, Triangle.");
-  EXPECT_EQ(createError("Foo", "Rigid.txt:9: (Metric \"Triangle\" \"Foo\")"),
-            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Allowed: "
-            "AdvancedMeanSquares, Triangle.");
-  EXPECT_EQ(createError("Foo", "--metric"),
-            "--metric: (Metric \"Foo\"): no such metric. Allowed: AdvancedMeanSquares, Triangle.");
-}
-
 TEST(Registry, AnAbbreviationOfASummaryIsAHint)
 {
   EXPECT_EQ(createError("TRI", "--metric"), "--metric: (Metric \"TRI\"): no such metric. Did you mean "
                                             "\"Triangle\"? Allowed: AdvancedMeanSquares, Triangle.");
   EXPECT_FALSE(contains(createError("TR", "--metric"), "Did you mean"));
-}
-
-TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
-{
-  EXPECT_EQ(createError("PatternIntensity", "Rigid.txt:9: (Metric \"PatternIntensity\")"),
-            "Rigid.txt:9: (Metric \"PatternIntensity\"): a metric of elastix that Tessera does not have. "
-            "Allowed: AdvancedMeanSquares, Triangle.");
 }
 
 TEST(Registry, AComponentOfAnotherDimensionIsAnError)

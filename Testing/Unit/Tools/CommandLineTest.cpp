@@ -80,14 +80,6 @@ TEST(CommandLine, TwelveIndexedImagesAreOrderedAsNumbers)
   EXPECT_EQ(parse(tokens).all("f"), expected);
 }
 
-TEST(CommandLine, NamesThatDifferInOneLetterAreNotMixedUp)
-{
-  EXPECT_EQ(messageOf({"-fmask", "a"}),
-            "command line: -fmask: no such option. Did you mean -fMask? --help lists all.");
-  EXPECT_EQ(messageOf({"-thread", "1"}),
-            "command line: -thread: no such option. Did you mean -threads? --help lists all.");
-}
-
 TEST(CommandLine, AValueWithoutAnOptionIsRefused)
 {
   EXPECT_EQ(messageOf({"fixed.nii"}), "command line: \"fixed.nii\": a value without an option. "
@@ -133,31 +125,10 @@ TEST(CommandLine, CharactersOfWordProcessorsAreNamed)
             "place of a plain one. Allowed: a blank in place of the no-break blank.");
 }
 
-TEST(CommandLine, AMissingValueIsRefused)
-{
-  EXPECT_EQ(messageOf({"-f", "a", "-threads"}),
-            "command line: -threads: no value given. Allowed: -threads N.");
-  EXPECT_EQ(messageOf({"-f", "-p", "a"}), "command line: -f: no value given. Allowed: -f FILE.");
-}
-
 TEST(CommandLine, AValueMayStartWithADash)
 {
   EXPECT_EQ(parse({"-f", "-odd-name.nii"}).text("f"), "-odd-name.nii");
   EXPECT_EQ(parse({"-f", "--odd-name.nii"}).text("f"), "--odd-name.nii");
-}
-
-TEST(CommandLine, ASingleOptionGivenTwiceIsRefused)
-{
-  EXPECT_EQ(messageOf({"-out", "a", "-out", "b"}),
-            "command line: -out: given more than once. Allowed: once.");
-  EXPECT_EQ(messageOf({"-f", "a", "-f0", "b"}),
-            "command line: -f and -f0: the same image given twice. Allowed: one of them.");
-}
-
-TEST(CommandLine, AGapInIndicesIsRefused)
-{
-  EXPECT_EQ(messageOf({"-f0", "a", "-f2", "b"}),
-            "command line: -f2: -f1 is missing. Indices run from 0 without a gap.");
 }
 
 TEST(CommandLine, HelpStartsWithTheExampleAndNamesEveryOption)
