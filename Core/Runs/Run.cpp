@@ -90,11 +90,15 @@ bool isOfSeries(const CheckedStage<D>& stage)
   });
 }
 
-StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)
+StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters,
+                      int dimension)
 {
   StageSummary summary;
   summary.parameterFile = text.path;
   summary.parameters = effectiveParameters(registry, text.map);
+  for (EffectiveParameter& parameter : summary.parameters) // whose default is the dimension of the images
+    if (parameter.name == "FixedImageDimension" || parameter.name == "MovingImageDimension")
+      parameter.values = {std::to_string(dimension)};
   summary.transform = componentNames(parameters, "Transform").front();
   summary.optimizer = componentNames(parameters, "Optimizer").front();
   summary.metrics = componentNames(parameters, "Metric");
@@ -135,8 +139,16 @@ public:
       needed.landmarks |= stages_.back().needed.landmarks;
     }
     checkPointsAreUsed(request, needed, log);
+    if (request.fixedPoints.isGiven() && std::ranges::any_of(stages_, isOfSeries<D>))
+      log.note("-fp and -mp: of a series -fp tells where points lie on the mean of all times, and -mp where "
+               "they lie at each time.");
     for (const CheckedStage<D>& stage : stages_)
-      if (request.fromTime && !isOfSeries<D>(stage))
+      if (isOfSeries<D>(stage) && (request.fixedLabels.isGiven() || request.movingLabels.isGiven()))
+        throw Error(ExitCode::usage,
+                    "--fLabels and --mLabels: " + stage.text.path
+                        + " registers the times of a series to each other, and no image to another one whose "
+                          "labels could be compared. Allowed: --warp-labels with --from-time N.");
+      else if (request.fromTime && !isOfSeries<D>(stage))
         throw Error(ExitCode::usage, "--from-time: " + stage.text.path
                                          + " does not register the times of a series to each other. Allowed: "
                                            "files that do, such as those of --preset cine.");
@@ -276,7 +288,7 @@ private:
     log_.info("Device: " + summary.deviceReason + ", " + threadsText(context.threads) + ".");
     if (known_.empty()) // else an earlier update did
       machine_.prepareGpu(context, log_);
-    StageSummary ofStage = describe(registry_, stage.text, parameters);
+    StageSummary ofStage = describe(registry_, stage.text, parameters, D);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
     ofStage.isSeries = isOfSeries<D>(stage);

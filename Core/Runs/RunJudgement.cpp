@@ -102,13 +102,10 @@ std::string overTime(const TimesOfSeries<D>& times)
   if (times.empty())
     return "";
   const auto &before = times.front(), &after = times.back();
+  constexpr int ofTime = D == 4 ? 3 : 2;
   return curvesOverTime("Displacement", "mm, mean of the voxels", "time",
                         {{"before", before.displacementMm}, {"after", after.displacementMm}})
-                         + intensitiesOverTime
-                     < D
-                 == 4
-             ? 3
-             : 2 > (before.displacementMm.size(), "time", before, after);
+         + intensitiesOverTime<ofTime>(before.displacementMm.size(), "time", before, after);
 }
 
 template <int D>
@@ -117,6 +114,9 @@ RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels, cons
   if constexpr (D == 4) {
     RunPictures pictures;
     pictures.overTime = overTime<D>(times);
+    for (const auto& after : times)
+      pictures.thumbnail =
+          middleSlices<3>(after.geometry, after.change.mean, greyRangeOf(after.change.mean).line());
     return pictures;
   } else {
     const StageInput<D>& inputs = run.inputs;

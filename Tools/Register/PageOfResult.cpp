@@ -143,8 +143,6 @@ try {
   RunRequest request = requestOfRecord(record);
   if (recordAt(record, "/stages/0/parameters/FixedImageDimension/values/0") == "4")
     request.stages = {stageTextOf("--report-of", "(FixedImageDimension 4)")};
-  else if (recordAt(record, "/stages/0/parameters/LastAxisIsTime/values/0") == "true")
-    request.stages = {stageTextOf("--report-of", "(LastAxisIsTime \"true\")")};
   request.threads = threads;
   const bool usesDirections =
       recordAt(record, "/stages/0/parameters/UseDirectionCosines/values/0") != "false";

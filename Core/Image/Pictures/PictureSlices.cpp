@@ -127,6 +127,17 @@ std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const 
 }
 
 template <int D>
+void nameByTime(PictureSlice<D>& slice, const ImageGeometry<D>& series)
+{
+  slice.letters = {};
+  if (slice.plane == "axial") {
+    const double time = series.indexFromPoint()(slice.lattice.originMm)[D - 1];
+    slice.position = std::to_string(std::lround(time)) + " of 0 to " + std::to_string(series.size[D - 1] - 1);
+  }
+  slice.plane = slice.plane == "axial" ? "time" : slice.plane == "coronal" ? "x-time" : "y-time";
+}
+
+template <int D>
 double roundStepMm(const ImageGeometry<D>& image)
 {
   const double stepMm = largestSideMm<D>(image) / 20, power = std::pow(10, std::floor(std::log10(stepMm)));
@@ -145,6 +156,6 @@ ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n)
   return coarse;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(pictureSlices<D>, roundStepMm<D>, everyNthPixel<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(pictureSlices<D>, nameByTime<D>, roundStepMm<D>, everyNthPixel<D>);
 
 }

@@ -30,6 +30,11 @@ std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>&, const Matrix
                                            std::size_t slicesOfPlane, std::size_t wantedPixels,
                                            std::size_t maxPixels);
 
+/// Gives a slice of a series, whose last axis is time, other names: "time", "3 of 0 to 9" to that of one
+/// time, "x-time" and "y-time" to those of lines through time.
+template <int D>
+void nameByTime(PictureSlice<D>&, const ImageGeometry<D>& series);
+
 /// 1, 2 or 5 times a power of 10: about a twentieth of the largest side, in mm.
 template <int D>
 double roundStepMm(const ImageGeometry<D>&);

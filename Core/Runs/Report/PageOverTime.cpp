@@ -3,7 +3,6 @@
 #include "Core/Compute/Log.h"
 #include "Core/Image/Pictures/ComparisonPictures.h"
 #include "Core/Image/Pictures/PictureBytes.h"
-#include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Runs/Report/Html.h"
 
 #include <algorithm>
@@ -19,32 +18,6 @@ std::string pictureHtml(const std::string& kind, const std::string& bytes, const
       "<figure><figcaption>$</figcaption><img class=\"$\" alt=\"$\" src=\"data:image/$;base64,$\">"
       "</figure>\n",
       {caption, styleClass, caption, kind, base64(bytes)});
-}
-
-/// The middle slices in the three planes side by side, in square pixels; in 2D the picture.
-template <int D>
-std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<float>& values,
-                         const GreyLine& grey)
-{
-  const Image<D> image{geometry, values};
-  Size<D> middle;
-  for (int d = 0; d < D; ++d)
-    middle[d] = geometry.size[d] / 2;
-  const std::vector<Panel> panels = panelsThrough<D>(image, middle);
-  std::size_t width = 0, height = 0;
-  for (const Panel& panel : panels) {
-    width += panel.width;
-    height = std::max(height, panel.height);
-  }
-  std::vector<std::uint8_t> picture(width * height);
-  std::size_t left = 0;
-  for (const Panel& panel : panels) {
-    for (std::size_t i = 0; i < panel.values.size(); ++i)
-      picture[i / panel.width * width + left + i % panel.width] = greyLevel(grey(panel.values[i]));
-    left += panel.width;
-  }
-  constexpr int quality = 85;
-  return jpegBytes(picture, width, height, quality);
 }
 
 /// Lines of the carpet: voxels at equal distances in the order of the image. Values: the difference from the
@@ -93,6 +66,31 @@ float windowOf(const std::vector<std::vector<float>>& carpet)
   return std::max(*high, 1e-6F);
 }
 
+}
+
+template <int D>
+std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<float>& values,
+                         const GreyLine& grey)
+{
+  const Image<D> image{geometry, values};
+  Size<D> middle;
+  for (int d = 0; d < D; ++d)
+    middle[d] = geometry.size[d] / 2;
+  const std::vector<Panel> panels = panelsThrough<D>(image, middle);
+  std::size_t width = 0, height = 0;
+  for (const Panel& panel : panels) {
+    width += panel.width;
+    height = std::max(height, panel.height);
+  }
+  std::vector<std::uint8_t> picture(width * height);
+  std::size_t left = 0;
+  for (const Panel& panel : panels) {
+    for (std::size_t i = 0; i < panel.values.size(); ++i)
+      picture[i / panel.width * width + left + i % panel.width] = greyLevel(grey(panel.values[i]));
+    left += panel.width;
+  }
+  constexpr int quality = 85;
+  return jpegBytes(picture, width, height, quality);
 }
 
 const char* const styleOverTime = R"(
@@ -173,6 +171,6 @@ std::string intensitiesOverTime(std::size_t times, const std::string& time, cons
   return html;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(intensitiesOverTime<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(middleSlices<D>, intensitiesOverTime<D>);
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/ImageGeometry.h"
+#include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Runs/Following/SeriesChange.h"
 
 #include <string>
@@ -29,6 +30,10 @@ struct ShownTimes {
   SeriesChange change;
   std::vector<double> displacementMm = {}; // in the mean over the voxels, of each time; empty: not known
 };
+
+/// The middle slices in the three planes side by side, in square pixels, as JPEG; in 2D the picture.
+template <int D>
+std::string middleSlices(const ImageGeometry<D>&, const std::vector<float>& values, const GreyLine&);
 
 /// The change from one time to the next, the intensities of voxels over time ("carpet"), and mean and
 /// deviation over time, each before and after a registration.

@@ -251,15 +251,15 @@ std::string gridText(const Json& run, const std::string& side)
 }
 
 constexpr const char* aboutSeries = "<p>One image whose last axis is time was registered: each of its times "
-                                    "to what all of them have in common. "
-                                    "Here the fixed image is the series as it was given, and the warped one "
-                                    "the series afterwards. A slice across "
-                                    "the last axis shows one time. One along it shows lines of pixels "
-                                    "through time: where nothing moves any more "
-                                    "they are straight.</p>\n";
+                                    "to what all of them have in common.$</p>\n";
+constexpr const char* aboutSlicesOfSeries =
+    " Here the fixed image is the series as it was given, and the warped one the series afterwards. A slice "
+    "across the last axis shows one time. One along it shows lines of pixels through time: where nothing "
+    "moves "
+    "any more they are straight.";
 
 /// The figures that a reader asks for first, each before and after.
-std::string summaryHtml(const Json& run)
+std::string summaryHtml(const Json& run, bool hasSlices)
 {
   const std::size_t stages = recordAt(run, "/stages").size();
   std::string html = "<div class=\"sum\">";
@@ -282,7 +282,8 @@ std::string summaryHtml(const Json& run)
        {std::array{"fixed", "Fixed image", "f0"}, {"moving", "Moving image", "m0"}})
     if (const std::string grid = gridText(run, side); !grid.empty() && !(isOfSeries(run) && *role == 'm'))
       html += filledIn("$: $, $. ", {name, htmlText(fileName(run, role)), grid});
-  return html + "</p>\n" + (isOfSeries(run) ? aboutSeries : "");
+  return html + "</p>\n"
+         + (isOfSeries(run) ? filledIn(aboutSeries, {hasSlices ? aboutSlicesOfSeries : ""}) : "");
 }
 
 std::string counted(std::size_t count, const std::string& what)
@@ -395,8 +396,10 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
                               : isOfSeries(run) ? "The times of " + moving + " registered to each other"
                                                 : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle + styleOverTime, runScript, "data:");
-  html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
-  if (pictures && !pictures->slices.empty())
+  html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n";
+  const bool hasSlices = pictures && !pictures->slices.empty();
+  html += summaryHtml(run, hasSlices);
+  if (hasSlices)
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run);
   if (pictures && !pictures->overTime.empty())
     html += "<div class=\"times\"><h2>Intensities over time</h2>\n" + pictures->overTime + "</div>\n";

@@ -331,9 +331,7 @@ std::string thumbnailOf(const SliceValues& values, bool hasResult)
   constexpr std::size_t n = thumbnailPixels;
   std::vector<std::uint8_t> rgb(3 * n * 3 * n);
   IndexedPicture edges;
-  for (const std::size_t panel : {0, 1, 2}) {
-    if (panel == 2 && !hasResult)
-      break;
+  for (std::size_t panel = 0; panel < (hasResult ? 3 : 2); ++panel) {
     const auto& pixels = panel == 0 ? values.fixed : panel == 1 ? values.before : values.warped;
     const std::vector<std::uint8_t> square =
         inSquare(pixels, static_cast<int>(values.width), static_cast<int>(values.height));
@@ -380,7 +378,10 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
       greyRangesOf(rangeOf<D>(run.fixed, run.fixedColours), rangeOf<D>(run.moving, run.movingColours));
   pictures.areColours = !run.fixedColours.empty() && !run.movingColours.empty();
   pictures.gridMm = roundStepMm<D>(run.fixed->geometry);
-  const std::vector<PictureSlice<D>> slices = slicesOf<D>(run, pictures.greyRanges[0].line());
+  std::vector<PictureSlice<D>> slices = slicesOf<D>(run, pictures.greyRanges[0].line());
+  for (PictureSlice<D>& slice : slices)
+    if (!run.overTime.empty())
+      nameByTime<D>(slice, run.fixed->geometry);
   std::vector<SliceValues> values(slices.size());
   forEachChunk(host, slices.size(),
                [&](std::size_t i) { values[i] = valuesOf<D>(run, images, pictures, slices[i]); });

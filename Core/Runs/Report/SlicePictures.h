@@ -67,8 +67,10 @@ struct RunPictures {
   std::size_t labelsLeftOut = 0; // whose outlines found no room
   bool leavesMasksOut = false;
   std::string keptTransform; // of a run that did not end: the file that made the warped image
-  std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
-  std::string overTime;  // of ShownRun
+  // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed; in 4D the mean afterwards; empty:
+  // none
+  std::string thumbnail;
+  std::string overTime; // of ShownRun
 };
 
 /// A picture of a slice, and the class by which a page knows it.
