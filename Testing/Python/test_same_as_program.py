@@ -98,6 +98,17 @@ class SameAsProgram(InAFolder):
         self.assertEqual(aligned.shape, shape)
         inside = (slice(None), slice(2, -2), slice(3, -3), slice(3, -3))
         self.assertLess(aligned[inside].var(axis=0).mean(), 0.3 * series[inside].var(axis=0).mean())
+        labels = tessera.Image((series[1] > 90).astype(np.uint8) * 3, (2, 2, 2.5), (-10, 5, 7))
+        write_mha("l.mha", labels)
+        found.save("found")
+        words = "-tp", "found/TransformParameters.0.txt", "--labels", "l.mha", "--from-time", 1
+        program("tessera-transform", *words, "-out", "carried", "-q")
+        carried = found.transform.apply(labels, labels=True, from_time=1)
+        np.testing.assert_array_equal(carried.array, tessera.read("carried/result.mha").array)
+        self.assertEqual(carried.grid, self.fixed.grid)
+        for wrong, image in (3, labels), (-1, labels), (1, self.fixed):
+            with self.assertRaises(tessera.UsageError):
+                found.transform.apply(image, labels=True, from_time=wrong)
         transform = found.transform
         points = np.array([[0.0, 20, 15, 0], [4, 30, 20, 1.5], [8, 25, 18, 3]])
         mapped = transform.apply_points(points)
@@ -135,6 +146,8 @@ class SameAsProgram(InAFolder):
                         "fixed_mask": self.all,
                         "moving_mask": self.all,
                     }
+                self.moving = self.fixed if name.startswith("Groupwise") else image(1.5)  # the times of one series
+                write_mha("m.mha", self.moving)
                 self.run_both(words, arguments, (3, text))
 
     def test_all_forms_and_numbers_of_threads(self):

@@ -152,6 +152,8 @@ void bindTransforming(nb::module_& module)
       .def(
           "add_labels", [](TransformAsked& asked, const Source& source) { asked.labels.push_back(&source); },
           nb::keep_alive<1, 2>())
+      .def("set_from_time",
+           [](TransformAsked& asked, std::size_t number) { asked.request.fromTime = number; })
       .def("set_points",
            [](TransformAsked& asked, const std::string& path) { asked.request.points = {path}; })
       .def("set_points",

@@ -144,6 +144,9 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
     for (ImageTask& task : tasks)
       try {
         const ImageHeader header = headerOf(task);
+        if (!task.input.isFile() && isWhole(header, D))
+          throw Error(ExitCode::usage,
+                      task.input.path + ": a whole series in memory. Allowed: one of its times.");
         const ImageGeometry<D> placed = geometryAtTime<D>(
             sliceOf<D>(header, seriesOf(file), file.useDirectionCosines), seriesOf(file), number);
         task.header = headerOf<D>(header.path, placed, header.componentType);

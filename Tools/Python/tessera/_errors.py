@@ -26,6 +26,7 @@ _ARGUMENTS = {
     "--strict": "strict",
     "-in": "image",
     "--labels": "labels",
+    "--from-time": "from_time",
     "-def": "points",
     "--grid": "grid",
     "--moving": "moving grid",

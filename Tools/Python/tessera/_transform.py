@@ -221,13 +221,15 @@ class Transform:
         default: float | None = None,
         device: str = "cpu",
         threads: int | None = None,
+        from_time: int | None = None,
     ) -> Any:
         """Resamples an image of the moving space on the grid of the fixed image.
 
         ``labels``: the image is a label map, and voxels get the nearest label. ``grid``: a `Grid` or an image whose
         grid takes the place of that of the fixed image. ``order``: of the spline through the voxels, from 0 (nearest
         voxel) to 5; else as the parameters of the registration say, or 3. ``default``: the value outside of the
-        image; else 0 or what these parameters say.
+        image; else 0 or what these parameters say. ``from_time``: the transform is that of a series, the image is of
+        this time alone, counted from 0, and is carried to all times.
 
         Returns an image of the kind of ``image`` (`Image` for a path), with its type of voxels, into whose range
         values are rounded; doubles become floats. Raises UsageError, InputError.
@@ -239,6 +241,13 @@ class Transform:
         array([0, 7, 0, 0], dtype=uint8)
         """
         asked = self._asked(grid, device, threads)
+        if from_time is not None:
+            if not isinstance(from_time, int) or from_time < 0 or grid is not None:
+                raise UsageError(
+                    f"from_time: {from_time!r}: not the number of a time, or given with grid. Allowed: a whole number, 0 "
+                    f"for the first time, and the grid of the transform."
+                )
+            asked.set_from_time(from_time)
         source = source_of(image, "image")
         if labels:
             asked.add_labels(source)
