@@ -30,7 +30,7 @@ void PCAMetric<D>::checkImages(const ImageGeometry<D>& fixed, const ImageGeometr
       parameters.fail(numEigenValues.name,
                       "the series has " + std::to_string(times)
                           + " times, and the sum of all eigenvalues does not depend on the transform",
-                      "Allowed: 1 to " + std::to_string(times - 1));
+                      "Allowed: 1 to " + std::to_string(times - 1) + ", or a series of more times");
 }
 
 template <int D>

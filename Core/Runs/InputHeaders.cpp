@@ -28,13 +28,14 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
 {
   for (const ImageHeader& header : headers)
     if (header.dimension != first.dimension)
-      throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension "
-                                       + std::to_string(header.dimension) + ", but -f " + first.path
-                                       + " has dimension " + std::to_string(first.dimension)
-                                       + ". Allowed: images and masks of one dimension; with "
-                                         "(FixedImageDimension 2) in the parameter file volumes of one slice "
-                                         "are images in 2D."
-                                       + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
+      throw Error(ExitCode::usage,
+                  option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
+                      + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
+                      + ". Allowed: images and masks of one dimension"
+                      + (first.dimension > 3 ? ", with all times of the series."
+                                             : "; with (FixedImageDimension 2) in the parameter file volumes "
+                                               "of one slice are images in 2D.")
+                      + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
 }
 
 /// Programs of others make requests, too.

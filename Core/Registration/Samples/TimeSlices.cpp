@@ -20,11 +20,14 @@ void requireSeries(const ImageGeometry<D>& image, const std::string& what)
     const double wanted = d == time ? 1 : 0;
     if (std::abs(image.direction[d][time] - wanted) > tolerance
         || std::abs(image.direction[time][d] - wanted) > tolerance)
-      throw Error(ExitCode::unreadableInput,
-                  what
-                      + ": the directions of the image mix its last axis, which is time, with the others. "
-                        "Allowed: 0 0 .. 1 as the direction of the last axis, or (UseDirectionCosines "
-                        "\"false\").");
+      throw Error(
+          ExitCode::unreadableInput,
+          what
+              + (image.direction[time][time] < tolerance - 1
+                     ? ": the last axis, which is time, runs backwards. "
+                     : ": the directions of the image mix its last axis, which is time, with the others. ")
+              + "Allowed: 0 0 .. 1 as the direction of the last axis, or (UseDirectionCosines "
+                "\"false\").");
   }
 }
 

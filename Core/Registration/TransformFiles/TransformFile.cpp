@@ -158,9 +158,9 @@ void checkDimensions(const Parameters& file, std::size_t dimension)
 {
   for (const auto* row : {&fixedDimension, &movingDimension})
     if (file.has(row->name) && static_cast<std::size_t>(file.get(*row)) != dimension)
-      file.fail(row->name,
-                "a transform in another dimension than the " + std::to_string(dimension) + "D images",
-                "Allowed: " + std::to_string(dimension));
+      file.fail(
+          row->name, "a transform in another dimension than the " + std::to_string(dimension) + "D images",
+          "Allowed: " + std::to_string(dimension) + (dimension == 4 ? "; 3 as -t0, for every time" : ""));
 }
 
 void checkParameterCount(const Parameters& file)
