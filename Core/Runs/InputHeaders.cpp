@@ -117,8 +117,8 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
           log.note(header.notes.back());
       }
   const ImageHeader& first = headers.fixed.front();
-  if (isIn4D && first.dimension == 3 && std::filesystem::is_regular_file(first.path)
-      && hasOneTime(FileHead(first.path)))
+  if (isIn4D && first.dimension == 3 && request.fixed.front().isFile()
+      && std::filesystem::is_regular_file(first.path) && hasOneTime(FileHead(first.path)))
     throw Error(ExitCode::usage, "-f: " + first.path
                                      + ": four axes, but one time only, which has no other to be registered "
                                        "to. Allowed: a series of two times or more; or, for two volumes, the "

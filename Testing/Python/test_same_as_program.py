@@ -146,8 +146,6 @@ class SameAsProgram(InAFolder):
                         "fixed_mask": self.all,
                         "moving_mask": self.all,
                     }
-                self.moving = self.fixed if name.startswith("Groupwise") else image(1.5)  # the times of one series
-                write_mha("m.mha", self.moving)
                 self.run_both(words, arguments, (3, text))
 
     def test_all_forms_and_numbers_of_threads(self):
