@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -23,6 +24,10 @@ struct MatrixPattern {
 
   std::uint64_t entries() const { return rowStart[rows]; }
   std::uint64_t rowEntries(std::size_t row) const { return rowStart[row + 1] - rowStart[row]; }
+  std::span<const std::uint32_t> columnsOf(std::size_t row) const
+  {
+    return {column.data() + rowStart[row], rowEntries(row)};
+  }
   /// True if both patterns share the same arrays; patterns that are only equal give false.
   bool isSame(const MatrixPattern& other) const
   {

@@ -15,29 +15,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t productsPerChunk = 1 << 17;
-constexpr std::size_t groupsPerChunk = 512;
 /// OpenMP carries the loop over a product of so many chunks. A shorter loop would lose more than 3 % to the
 /// threads of OpenMP, which stay awake for some milliseconds after each of its loops.
 constexpr std::size_t fewestChunksForOpenMP = 4096;
-
-/// Cuts groups of 8 rows into chunks of about equal numbers of products. Returns the first group of each
-/// chunk and, at the end, `last`.
-std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_t first, std::size_t last)
-{
-  std::vector<std::size_t> starts{first};
-  std::uint64_t products = 0;
-  for (std::size_t group = first; group < last; ++group) {
-    products += analysis.groupProducts[group];
-    if (products >= productsPerChunk || group + 1 - starts.back() == groupsPerChunk) {
-      starts.push_back(group + 1);
-      products = 0;
-    }
-  }
-  if (starts.back() != last)
-    starts.push_back(last);
-  return starts;
-}
 
 /// Throws if a product or sum of the row left the range of 64-bit integers.
 template <class Ring>
@@ -67,6 +47,7 @@ struct PreparedProduct<V>::Workspace {
   std::size_t firstComputed = 0, lastComputed = 0; // the groups that tileProduct holds
   std::shared_ptr<void> rowProduct;                // a RowProduct<V, Ring>, made when the first row needs it
   std::vector<std::pair<std::uint32_t, V>> scratch;
+  std::vector<std::uint32_t> columns;
 
   template <class Ring>
   RowProduct<V, Ring>& rows(const CsrMatrix<V>& b)
@@ -287,6 +268,7 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
                                            std::uint32_t* column, V* value, std::uint64_t* counts) const
 {
   Ring ring;
+  const bool isWithinMask = options_.mask && !options_.complementMask;
   std::uint64_t at = 0;
   for (std::size_t row = firstRow; row < lastRow; ++row) {
     const std::size_t group = row / tileSide;
@@ -294,18 +276,17 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
     if (tiled_[group]) {
       const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
       count = workspace.tileProduct->emitRow(place, row % tileSide, column + at, value + at);
-      count = epilogue_->masked(row, column + at, value + at, count);
       for (std::size_t i = 0; options_.semiring == Semiring::orAnd && i < count; ++i)
         value[at + i] = value[at + i] != 0;
     } else {
-      const std::uint64_t first = a_.rowStart[row];
       RowProduct<V, Ring>& product = workspace.template rows<Ring>(b_);
-      const std::uint32_t* const k = a_.column.data() + first;
-      const V* const a = a_.value.data() + first;
-      count = options_.mask
-                  ? product.multiply(ring, k, a, a_.rowEntries(row), maskOf(row), column + at, value + at)
-                  : product.multiply(ring, k, a, a_.rowEntries(row), column + at, value + at);
+      const V* const a = a_.value.data() + a_.rowStart[row];
+      count = isWithinMask ? product.multiply(ring, a_.columnsOf(row), a, options_.mask->columnsOf(row),
+                                              column + at, value + at)
+                           : product.multiply(ring, a_.columnsOf(row), a, column + at, value + at);
     }
+    if (tiled_[group] || !isWithinMask)
+      count = epilogue_->masked(row, column + at, value + at, count);
     count = epilogue_->apply(ring, row, column + at, value + at, count, workspace.scratch);
     checkOverflow(ring, row);
     counts[row - firstRow] = count;
@@ -332,6 +313,24 @@ std::uint64_t PreparedProduct<V>::memoryForC() const
 
 template <class V>
 CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t lastGroup)
+{
+  try {
+    return multiplyAsChosen(firstGroup, lastGroup);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::outOfMemory || report_.tileGroups == 0
+        || options_.algorithm == SpGemmAlgorithm::tiles)
+      throw;
+  }
+  tiles_ = {};
+  tiled_.assign(groups(), 0);
+  tiledByPattern_ = tiled_;
+  report_.tileGroups = 0;
+  report_.choice = "rows: C and the tiles of B do not fit into the memory together";
+  return multiplyAsChosen(firstGroup, lastGroup);
+}
+
+template <class V>
+CsrMatrix<V> PreparedProduct<V>::multiplyAsChosen(std::size_t firstGroup, std::size_t lastGroup)
 {
   const std::size_t rowOffset = firstGroup * tileSide;
   std::vector<std::size_t> starts = chunkGroups(analysis_, firstGroup, lastGroup);
@@ -381,14 +380,14 @@ void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c
   Ring ring;
   for (std::size_t row = firstRow; row < lastRow; ++row) {
     const std::size_t group = row / tileSide, count = c.rowEntries(row);
-    const std::uint64_t first = a_.rowStart[row], start = c.rowStart[row];
+    const std::uint64_t start = c.rowStart[row];
     if (tiled_[group]) {
       const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
       workspace.tileProduct->gatherRow(place, row % tileSide, c.column.data() + start, count, value + start);
     } else {
-      workspace.template rows<Ring>(b_).gather(ring, a_.column.data() + first, a_.value.data() + first,
-                                               a_.rowEntries(row), c.column.data() + start, count,
-                                               value + start);
+      workspace.columns.resize(std::max(workspace.columns.size(), count));
+      workspace.template rows<Ring>(b_).multiply(ring, a_.columnsOf(row), a_.value.data() + a_.rowStart[row],
+                                                 c.columnsOf(row), workspace.columns.data(), value + start);
     }
     for (std::uint64_t i = start; i < start + count; ++i) {
       if (options_.semiring == Semiring::orAnd)

@@ -56,7 +56,8 @@ public:
   std::size_t entriesOfA() const { return a_.value.size(); }
   std::size_t entriesOfB() const { return b_.value.size(); }
 
-  /// Rows 8 firstGroup .. 8 lastGroup - 1 of C.
+  /// Rows 8 firstGroup .. 8 lastGroup - 1 of C. Where the limit has no room for C beside the tiles of B, they
+  /// go by rows unless tiles were asked for; report() then says so.
   CsrMatrix<V> multiply(std::size_t firstGroup, std::size_t lastGroup);
 
   /// Cuts the groups of 8 rows into ranges whose rows of C fit into the memory limit in every case. Returns
@@ -94,14 +95,10 @@ private:
   }
   std::uint64_t maskEntries(std::size_t group) const;
   std::span<const std::uint32_t> tilesOfMask(std::size_t group, std::vector<std::uint32_t>& tiles) const;
-  RowMask maskOf(std::size_t row) const
-  {
-    const MatrixPattern& mask = *options_.mask;
-    return {{mask.column.data() + mask.rowStart[row], mask.rowEntries(row)}, options_.complementMask};
-  }
   std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;
   std::uint64_t memoryForC() const;
+  CsrMatrix<V> multiplyAsChosen(std::size_t firstGroup, std::size_t lastGroup);
   template <class Ring>
   std::uint64_t makeRows(Workspace&, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column,
                          V* value, std::uint64_t* counts) const;

@@ -128,9 +128,10 @@ CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMa
     return c;
   }
   PreparedProduct<V> product(context, a, b, options);
+  CsrMatrix<V> c = product.multiply(0, product.groups());
   if (report)
     *report = product.report();
-  return product.multiply(0, product.groups());
+  return c;
 }
 
 template <class V>

@@ -61,13 +61,9 @@ void requirePatternOfA(const MatrixPattern& wanted, const MatrixPattern& given, 
   if (given.rows != wanted.rows || given.columns != wanted.columns)
     fail(std::to_string(given.rows) + " x " + std::to_string(given.columns) + ", other than the "
          + std::to_string(wanted.rows) + " x " + std::to_string(wanted.columns));
-  for (std::size_t row = 0; row < wanted.rows; ++row) {
-    const auto columns = [row](const MatrixPattern& one) {
-      return one.column.span().subspan(one.rowStart[row], one.rowEntries(row));
-    };
-    if (!std::ranges::equal(columns(wanted), columns(given)))
+  for (std::size_t row = 0; row < wanted.rows; ++row)
+    if (!std::ranges::equal(wanted.columnsOf(row), given.columnsOf(row)))
       fail("row " + std::to_string(row + 1) + " has entries at other places than");
-  }
 }
 
 template <class V>

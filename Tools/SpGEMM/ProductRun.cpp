@@ -54,8 +54,8 @@ public:
     reorder();
     if (asked_.info)
       return printInfo();
-    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check
-        && !asked_.sum && devices_.size() == 1 && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
+    if (goesOutAlone() && asked_.maxMemoryBytes > 0
+        && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
       return writeInRanges();
     CsrMatrix<V> c;
     for (int repeat = 0; repeat < asked_.repeats; ++repeat) {
@@ -113,8 +113,26 @@ private:
   CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
                        SpGemmReport* report = nullptr) const
   {
-    return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report)
-                               : multiply(context_, a, b, options, report);
+    try {
+      return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report)
+                                 : multiply(context_, a, b, options, report);
+    } catch (const Error& error) {
+      std::string text = error.what();
+      const std::string advice = ", or C in ranges of rows";
+      if (const std::size_t at = text.find(advice); at != std::string::npos)
+        text.replace(at, advice.size(),
+                     report && goesOutAlone()
+                         ? ", or --max-memory with -o C.mtx, which is written in ranges of rows"
+                         : "");
+      throw Error(error.code(), text);
+    }
+  }
+
+  /// Whether C is written once and nothing else is wanted of it.
+  bool goesOutAlone() const
+  {
+    return !asked_.output.empty() && asked_.repeats == 1 && !asked_.check && !asked_.sum
+           && devices_.size() == 1;
   }
 
   /// Numbers the rows of a matrix anew whose product with itself or its transpose is wanted, if that fills

@@ -104,6 +104,24 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
   return analysis;
 }
 
+std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_t first, std::size_t last)
+{
+  constexpr std::uint64_t productsPerChunk = 1 << 17;
+  constexpr std::size_t mostGroupsAChunk = 512;
+  std::vector<std::size_t> starts{first};
+  std::uint64_t products = 0;
+  for (std::size_t group = first; group < last; ++group) {
+    products += analysis.groupProducts[group];
+    if (products >= productsPerChunk || group + 1 - starts.back() == mostGroupsAChunk) {
+      starts.push_back(group + 1);
+      products = 0;
+    }
+  }
+  if (starts.back() != last)
+    starts.push_back(last);
+  return starts;
+}
+
 std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis,
                                            const std::vector<std::uint64_t>& tilePairs, double productsAPair)
 {

@@ -16,8 +16,8 @@ constexpr std::size_t largestTiledColumns = std::size_t(1) << 27;
 /// Tiles are faster from about so many products for each pair of tiles that meet; a full pair has 512.
 /// Decision 0017 has the measurements.
 constexpr double productsPerTilePair = 8;
-/// Under a mask tiles are faster from so many products on, since rows make no product that the mask leaves
-/// out. This was measured with email-Enron and bcsstk29.
+/// Under a mask tiles are faster from so many products on, since rows add up what the mask leaves
+/// alone. This was measured with email-Enron and bcsstk29.
 constexpr double productsPerTilePairMasked = 32;
 
 /// For each group of 8 rows of a matrix: the 8 x 8 tiles with an entry.
@@ -58,6 +58,10 @@ void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsO
 /// Throws Error(usage) unless A has as many columns as B has rows, and Error(unreadableInput) if an entry of
 /// A lies outside the matrix.
 ProductAnalysis analyseProduct(const Context&, const MatrixPattern& a, const MatrixPattern& b);
+
+/// Cuts groups of 8 rows into chunks of about equal numbers of products. Returns the first group of each
+/// chunk and, at the end, `last`.
+std::vector<std::size_t> chunkGroups(const ProductAnalysis&, std::size_t first, std::size_t last);
 
 /// For each group: 1 if tiles are probably faster, because it has at least `productsAPair` products for
 /// each pair of tiles.

@@ -18,21 +18,16 @@ namespace {
 constexpr std::uint32_t none = ~0u; // no row has this number, see largestMatrixSide
 constexpr std::size_t rowsAtOnce = 1024;
 
-std::span<const std::uint32_t> columnsOf(const MatrixPattern& matrix, std::size_t row)
-{
-  return matrix.column.span().subspan(matrix.rowStart[row], matrix.rowEntries(row));
-}
-
 bool areAlike(const MatrixPattern& matrix, std::size_t row, std::size_t other)
 {
   return matrix.rowEntries(row) == matrix.rowEntries(other)
-         && std::ranges::equal(columnsOf(matrix, row), columnsOf(matrix, other));
+         && std::ranges::equal(matrix.columnsOf(row), matrix.columnsOf(other));
 }
 
 /// Whether two rows have three quarters of the longer one's columns in common, as in a band.
 bool areNearlyAlike(const MatrixPattern& matrix, std::size_t row, std::size_t other)
 {
-  const auto of = columnsOf(matrix, row), ofOther = columnsOf(matrix, other);
+  const auto of = matrix.columnsOf(row), ofOther = matrix.columnsOf(other);
   const std::size_t wanted = (3 * std::max(of.size(), ofOther.size()) + 3) / 4;
   std::vector<std::uint32_t> common;
   if (std::min(of.size(), ofOther.size()) >= wanted)
@@ -48,7 +43,7 @@ bool hasAlikeRows(const MatrixPattern& matrix)
   const std::size_t step = std::max<std::size_t>(1, matrix.rows / wanted);
   std::size_t rows = 0, alike = 0;
   for (std::size_t row = 0; row < matrix.rows; row += step, ++rows) {
-    const auto columns = columnsOf(matrix, row);
+    const auto columns = matrix.columnsOf(row);
     bool isAlike =
         std::ranges::any_of(columns, [&](std::uint32_t c) { return c != row && areAlike(matrix, row, c); });
     for (std::size_t i = 0; !isAlike && i < columns.size(); i += columns.size() / columnsTried + 1)
@@ -71,7 +66,7 @@ public:
       ++count_;
       first_[row] = static_cast<std::uint32_t>(row);
       std::uint32_t last = first_[row];
-      for (const std::uint32_t c : columnsOf(matrix, row))
+      for (const std::uint32_t c : matrix.columnsOf(row))
         if (c > row && first_[c] == none && areAlike(matrix, row, c)) {
           first_[c] = static_cast<std::uint32_t>(row);
           last = next_[last] = c;
@@ -88,7 +83,7 @@ public:
   template <class Visit>
   void forEachNeighbour(std::uint32_t node, Visit&& visit) const
   {
-    for (const std::uint32_t c : columnsOf(matrix_, node))
+    for (const std::uint32_t c : matrix_.columnsOf(node))
       if (isNode(c) && c != node)
         visit(c);
   }
@@ -232,7 +227,7 @@ CsrMatrix<V> renumbered(const Context& context, const CsrMatrix<V>& from,
           Row{ColumnSet(from.columns), std::vector<std::uint32_t>(from.columns), {}, {}});
     });
     for (std::size_t row = first; row < last; ++row) {
-      const std::span<const std::uint32_t> given = columnsOf(from, rowFrom[row]);
+      const std::span<const std::uint32_t> given = from.columnsOf(rowFrom[row]);
       const bool isAsBefore = row > first && std::ranges::equal(given, made->given);
       if (!isAsBefore) {
         made->order.clear();

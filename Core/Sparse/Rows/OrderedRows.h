@@ -111,8 +111,8 @@ private:
     if (position != failedBegin && position > maxEntries_)
       throw Error(ExitCode::outOfMemory,
                   "A B: C has more than " + std::to_string(maxEntries_)
-                      + " entries, which do not fit into the memory. Allowed: a larger memory limit, or to "
-                        "take C in ranges of rows.");
+                      + " entries, which do not fit into the memory. Allowed: a larger memory limit, or C in "
+                        "ranges of rows.");
     begins_[chunk + 1].store(position, std::memory_order_release);
     begins_[chunk + 1].notify_all();
   }

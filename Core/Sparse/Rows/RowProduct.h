@@ -14,12 +14,6 @@ namespace tessera {
 /// matrices use a hash table.
 constexpr std::size_t largestSummedColumns = std::size_t(1) << 22;
 
-/// The columns that a row of C may have: those of `columns`, which rise, or all others.
-struct RowMask {
-  std::span<const std::uint32_t> columns;
-  bool complement = false;
-};
-
 /// Computes rows of C = A B over a semiring on the CPU. The columns of B must rise in each row. The products
 /// of an entry are added in the order of k. Each thread needs an object of its own.
 ///
@@ -36,54 +30,46 @@ public:
       sums_.assign(b.columns, Ring::zero);
   }
 
-  /// Writes the row with rising columns and returns its number of entries. The row of A is given by `count`
-  /// columns `k` and values `a`.
-  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                       std::uint32_t* column, V* value)
+  /// Writes the row with rising columns and returns its number of entries. The row of A is given by its
+  /// columns `k` and their values `a`.
+  std::size_t multiply(Ring& ring, std::span<const std::uint32_t> k, const V* a, std::uint32_t* column,
+                       V* value)
   {
-    if (count == 1)
+    if (k.size() == 1)
       return multiplyOne(ring, k[0], a[0], column, value);
-    return summed_ ? multiplySummed(ring, k, a, count, column, value, [](std::uint32_t) { return true; })
-                   : multiplyHashed(ring, k, a, count, column, value, [](std::uint32_t) { return true; });
+    return summed_ ? multiplySummed(ring, k, a, column, value) : multiplyHashed(ring, k, a, column, value);
   }
 
-  /// The same for the columns alone that a mask leaves: products of others are not made.
-  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const RowMask& mask,
-                       std::uint32_t* column, V* value)
+  /// The same at those of the given columns alone, which rise.
+  std::size_t multiply(Ring& ring, std::span<const std::uint32_t> k, const V* a,
+                       std::span<const std::uint32_t> columns, std::uint32_t* column, V* value)
   {
-    if (!summed_)
-      return multiplyHashed(ring, k, a, count, column, value, [&](std::uint32_t c) {
-        return std::ranges::binary_search(mask.columns, c) != mask.complement;
+    if (!summed_) {
+      clearTable(columns.size());
+      places_.resize(std::max(places_.size(), keys_.size()));
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::size_t at = placeOf(columns[i]);
+        keys_[at] = columns[i];
+        places_[at] = static_cast<std::uint32_t>(unread + i);
+      }
+      return multiplyAt(ring, k, a, columns, column, value, [&](std::uint32_t c) {
+        const std::size_t at = placeOf(c);
+        return keys_[at] == c ? places_[at] : 0;
       });
-    masked_.resize(b_.columns / 64 + 1);
-    for (const std::uint32_t c : mask.columns)
-      masked_[c / 64] |= std::uint64_t(1) << c % 64;
-    const std::size_t made = multiplySummed(
-        ring, k, a, count, column, value,
-        [&](std::uint32_t c) { return (masked_[c / 64] >> c % 64 & 1) != mask.complement; },
-        mask.complement ? std::span<const std::uint32_t>() : mask.columns);
-    for (const std::uint32_t c : mask.columns)
-      masked_[c / 64] = 0;
+    }
+    while (places_.size() < b_.columns)
+      places_.push_back(places_.size() % unread);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      places_[columns[i]] = static_cast<std::uint32_t>(unread + i);
+    const std::size_t made =
+        multiplyAt(ring, k, a, columns, column, value, [&](std::uint32_t c) { return places_[c]; });
+    for (const std::uint32_t c : columns)
+      places_[c] = c % unread;
     return made;
   }
 
-  /// Writes the values of the row at the given columns alone.
-  void gather(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column,
-              std::size_t columns, V* value)
-  {
-    if (!summed_)
-      return gatherHashed(ring, k, a, count, column, columns, value);
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j)
-        sums_[b_.column[j]] = ring.add(sums_[b_.column[j]], ring.multiply(a[i], b_.value[j]));
-    for (std::size_t i = 0; i < columns; ++i)
-      value[i] = sums_[column[i]];
-    for (std::size_t i = 0; i < count; ++i) // clears all sums, also those of columns that were not asked for
-      for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j)
-        sums_[b_.column[j]] = Ring::zero;
-  }
-
 private:
+  static constexpr std::uint32_t unread = 8;
   static constexpr std::uint32_t noColumn = ~0u; // no matrix has this column, see largestMatrixSide
 
   std::size_t multiplyOne(Ring& ring, std::size_t k, V a, std::uint32_t* column, V* value)
@@ -96,15 +82,54 @@ private:
     return count;
   }
 
-  /// `few`: if not empty, the columns that may be. Where a row of B is much longer they are looked up in it.
-  template <class MayBe>
-  std::size_t multiplySummed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                             std::uint32_t* column, V* value, MayBe&& mayBe,
-                             std::span<const std::uint32_t> few = {})
+  /// Each of the columns has a sum of its own at placeIn(column). Products of other columns go to sums before
+  /// `unread`, because a branch would often be mispredicted; they are several, so that additions need not
+  /// wait for each other. Where a row of B is much longer, the columns are looked up in it.
+  template <class PlaceIn>
+  std::size_t multiplyAt(Ring& ring, std::span<const std::uint32_t> k, const V* a,
+                         std::span<const std::uint32_t> columns, std::uint32_t* column, V* value,
+                         PlaceIn&& placeIn)
   {
     constexpr std::uint64_t muchLonger = 16; // a look-up costs about as much as so many entries
+    sumsAt_.assign(unread + columns.size(), Ring::zero);
+    isMade_.assign(unread + columns.size(), 0);
+    for (std::size_t i = 0; i < k.size(); ++i) {
+      const auto columnsOfB = b_.columnsOf(k[i]);
+      const V* const valueOfB = b_.value.data() + b_.rowStart[k[i]];
+      const auto add = [&, factor = a[i], sums = sumsAt_.data(), isMade = isMade_.data()](std::size_t j) {
+        const std::uint32_t place = placeIn(columnsOfB[j]);
+        Ring one; // overflows where nobody reads do not count
+        sums[place] = one.add(sums[place], one.multiply(factor, valueOfB[j]));
+        isMade[place] = 1;
+        ring.overflowed |= one.overflowed && place >= unread;
+      };
+      const std::size_t entries = columnsOfB.size();
+      if (entries <= muchLonger * columns.size())
+        for (std::size_t j = 0; j < entries; ++j)
+          add(j);
+      else
+        for (auto at = columnsOfB.begin(); const std::uint32_t c : columns) {
+          at = std::lower_bound(at, columnsOfB.end(), c);
+          if (at == columnsOfB.end())
+            break;
+          if (*at == c)
+            add(static_cast<std::size_t>(at - columnsOfB.begin()));
+        }
+    }
+    std::size_t made = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (isMade_[unread + i]) {
+        column[made] = columns[i];
+        value[made++] = sumsAt_[unread + i];
+      }
+    return made;
+  }
+
+  std::size_t multiplySummed(Ring& ring, std::span<const std::uint32_t> k, const V* a, std::uint32_t* column,
+                             V* value)
+  {
     std::uint32_t low = ~0u, high = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < k.size(); ++i) {
       const std::uint64_t first = b_.rowStart[k[i]], last = b_.rowStart[k[i] + 1];
       if (first == last)
         continue;
@@ -113,23 +138,10 @@ private:
       high = std::max(high, columnsOfB[last - 1]);
       const V factor = a[i];
       V* const sums = sums_.data();
-      const auto add = [&](std::uint32_t c, std::uint64_t j) {
+      for (std::uint64_t j = first; j < last; ++j) {
+        const std::uint32_t c = columnsOfB[j];
         sums[c] = ring.add(sums[c], ring.multiply(factor, b_.value[j]));
         seen_.add(c);
-      };
-      if (!few.empty() && last - first > muchLonger * few.size()) {
-        const std::uint32_t* at = columnsOfB + first;
-        for (const std::uint32_t c : few) {
-          at = std::lower_bound(at, columnsOfB + last, c);
-          if (at == columnsOfB + last)
-            break;
-          if (*at == c)
-            add(c, static_cast<std::uint64_t>(at - columnsOfB));
-        }
-      } else {
-        for (std::uint64_t j = first; j < last; ++j)
-          if (mayBe(columnsOfB[j]))
-            add(columnsOfB[j], j);
       }
     }
     std::size_t at = 0;
@@ -151,22 +163,25 @@ private:
     return place;
   }
 
-  /// Fills `found_` with all columns of the row that may be and the table with their sums.
-  template <class MayBe>
-  void hashRow(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, MayBe&& mayBe)
+  /// Empties the table, which then has room for so many columns.
+  void clearTable(std::uint64_t columns)
+  {
+    mask_ = std::bit_ceil(2 * columns + 1) - 1;
+    keys_.assign(mask_ + 1, noColumn);
+  }
+
+  std::size_t multiplyHashed(Ring& ring, std::span<const std::uint32_t> k, const V* a, std::uint32_t* column,
+                             V* value)
   {
     std::uint64_t products = 0;
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < k.size(); ++i)
       products += b_.rowEntries(k[i]);
-    mask_ = std::bit_ceil(2 * std::min<std::uint64_t>(products, b_.columns) + 1) - 1;
-    keys_.assign(mask_ + 1, noColumn);
-    table_.resize(std::max(table_.size(), mask_ + 1));
+    clearTable(std::min<std::uint64_t>(products, b_.columns));
+    table_.resize(std::max(table_.size(), keys_.size()));
     found_.clear();
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < k.size(); ++i)
       for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j) {
         const std::uint32_t c = b_.column[j];
-        if (!mayBe(c))
-          continue;
         const std::size_t place = placeOf(c);
         if (keys_[place] == noColumn) {
           keys_[place] = c;
@@ -175,13 +190,6 @@ private:
         }
         table_[place] = ring.add(table_[place], ring.multiply(a[i], b_.value[j]));
       }
-  }
-
-  template <class MayBe>
-  std::size_t multiplyHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                             std::uint32_t* column, V* value, MayBe&& mayBe)
-  {
-    hashRow(ring, k, a, count, mayBe);
     std::sort(found_.begin(), found_.end());
     for (std::size_t i = 0; i < found_.size(); ++i) {
       column[i] = found_[i];
@@ -190,20 +198,14 @@ private:
     return found_.size();
   }
 
-  void gatherHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                    const std::uint32_t* column, std::size_t columns, V* value)
-  {
-    hashRow(ring, k, a, count, [](std::uint32_t) { return true; });
-    for (std::size_t i = 0; i < columns; ++i)
-      value[i] = table_[placeOf(column[i])];
-  }
-
   const CsrMatrix<V>& b_;
   bool summed_;
   std::vector<V> sums_; // for all columns; the semiring's zero between rows
   ColumnSet seen_;
-  std::vector<std::uint64_t> masked_; // bits of the columns of a mask; 0 between rows
-  std::size_t mask_ = 0;              // length of the table, a power of two, minus 1
+  std::vector<std::uint32_t> places_; // in `sumsAt_`; before `unread` between rows, where they are of columns
+  std::vector<V> sumsAt_;
+  std::vector<std::uint8_t> isMade_;
+  std::size_t mask_ = 0; // length of the table, a power of two, minus 1
   std::vector<std::uint32_t> keys_, found_;
   std::vector<V> table_;
 };

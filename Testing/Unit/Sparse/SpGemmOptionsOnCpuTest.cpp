@@ -94,6 +94,13 @@ TEST(SpGemmIntegers, SumsBeyond64BitsAreAnErrorWhereverTheyArise)
   EXPECT_EQ(exitCodeOf(times(large / 4)), ExitCode::usage); // 2 * 2^62: the sum alone
   EXPECT_EQ(exitCodeOf(times(large / 8)), ExitCode::done);  // 2 * 2^61
   EXPECT_EQ(exitCodeOf(times(-large / 4)), ExitCode::done); // -2^63 is the last that fits
+  for (const std::uint32_t column : {0u, 1u})               // what a mask leaves out does not count
+    EXPECT_EQ(exitCodeOf([&] {
+                multiply(Context{}, a,
+                         matrixOf<std::int64_t>(2, 2, {{{0, 0}, 1}, {{0, 1}, large}, {{1, 1}, large}}),
+                         {.mask = matrixOf<std::int64_t>(9, 2, {{{8, column}, 1}})});
+              }),
+              column == 0 ? ExitCode::done : ExitCode::usage);
 }
 
 TEST(SpGemmIntegers, NoWayStaysNoWay)
@@ -229,6 +236,11 @@ TEST(SpGemmRanges, TilesThatDoNotFitAreLeftOut)
   options.maxMemoryBytes = 2 * 64 * 256 + 32768; // and C
   const CsrMatrix<float> byTiles = multiply(Context{}, full, full, options, &report);
   EXPECT_EQ(report.tileGroups, 8u);
+
+  options.maxMemoryBytes = 2 * 64 * 256; // has room for C alone
+  expectSame(multiply(Context{}, full, full, options, &report), byTiles);
+  EXPECT_EQ(report.choice, "rows: C and the tiles of B do not fit into the memory together");
+  EXPECT_EQ(SpGemmPlan<float>(Context{}, full, full, options).execute(full.value, full.value).value[0], 64);
 
   options.maxMemoryBytes = 2 * 64 * 256 - 1;
   EXPECT_EQ(describeProduct(Context{}, full, full, options).choice,
