@@ -31,25 +31,6 @@ double natsOf(const Joint& counts)
   return all > 0 ? sum / all : 0;
 }
 
-/// Calls body(i, value) for each point that lies inside the moving image after it was moved.
-template <int D, class Body>
-void forEachInside(const std::vector<Vec<D>>& pointsMm, const AffineMap<D>& move,
-                   const MovingValuesAt<D>& movingAt, Body&& body)
-{
-  PointBatch<D> batch;
-  std::array<float, batchCapacity> values;
-  std::array<std::uint8_t, batchCapacity> inside;
-  for (std::size_t first = 0; first < pointsMm.size(); first += batchCapacity) {
-    batch.count = std::min(batchCapacity, pointsMm.size() - first);
-    for (std::size_t i = 0; i < batch.count; ++i)
-      batch.set(i, move(pointsMm[first + i]));
-    movingAt(batch, values, inside);
-    for (std::size_t i = 0; i < batch.count; ++i)
-      if (inside[i])
-        body(first + i, values[i]);
-  }
-}
-
 /// From axis a to axis b.
 template <int D>
 Matrix<D> rotation(int a, int b, double radians)
@@ -85,15 +66,18 @@ std::optional<MutualInformation> mutualInformation(const Context& context, const
   std::vector<float> fixedInside, movingInside;
   Vec<D> middleMm{};
   double squaredMm = 0; // the mean square distance from the middle
-  forEachInside<D>(movingMm, {}, movingAt, [&](std::size_t i, float value) {
+  const ValuesAtPoints unmoved = movingAt(movingMm);
+  for (std::size_t i = 0; i < movingMm.size(); ++i) {
+    if (!unmoved.inside[i])
+      continue;
     fixedInside.push_back(fixed[i]);
-    movingInside.push_back(value);
+    movingInside.push_back(unmoved.values[i]);
     const double distanceMm = distanceBetween<D>(movingMm[i], middleMm),
                  share = 1.0 / static_cast<double>(fixedInside.size());
     squaredMm += ((1 - share) * distanceMm * distanceMm - squaredMm) * share;
     for (int d = 0; d < D; ++d)
       middleMm[d] += (movingMm[i][d] - middleMm[d]) * share;
-  });
+  }
   if (fixedInside.empty())
     return {};
   const GreyLine greyOfFixed = windowOf(std::move(fixedInside)),
@@ -116,13 +100,20 @@ std::optional<MutualInformation> mutualInformation(const Context& context, const
     for (int d = 0; d < D; ++d)
       moves.emplace_back().offset[d] = side * std::sqrt(squaredMm) / 5;
 
+  const std::size_t points = movingMm.size();
+  std::vector<Vec<D>> movedMm(moves.size() * points); // all at once, which a GPU wants
+  forEachRange(context, moves.size(), 1, [&](std::size_t move, std::size_t) {
+    for (std::size_t i = 0; i < points; ++i)
+      movedMm[move * points + i] = moves[move](movingMm[i]);
+  });
+  const ValuesAtPoints moved = movingAt(movedMm);
   std::vector<double> nats(moves.size());
   forEachRange(context, moves.size(), 1, [&](std::size_t move, std::size_t) {
     Joint counts{};
-    forEachInside<D>(movingMm, moves[move], movingAt, [&](std::size_t i, float value) {
-      ++counts[greyLevel(greyOfFixed(fixed[i])) / greysOfBin * bins
-               + greyLevel(greyOfMoving(value)) / greysOfBin];
-    });
+    for (std::size_t i = 0, at = move * points; i < points; ++i, ++at)
+      if (moved.inside[at])
+        ++counts[greyLevel(greyOfFixed(fixed[i])) / greysOfBin * bins
+                 + greyLevel(greyOfMoving(moved.values[at])) / greysOfBin];
     nats[move] = natsOf(counts);
   });
   if (!(nats[0] > 0))

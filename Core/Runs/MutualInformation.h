@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Samples/Samples.h"
+#include "Core/Runs/Resampling/ImageAtPoints.h"
 
 #include <functional>
 #include <optional>
@@ -18,10 +18,9 @@ struct MutualInformation {
                       // square distance of the points from their middle
 };
 
-/// The values of the moving image at the points of a batch, and whether these lie inside the image and mask.
+/// The values of the moving image at points in mm, and whether these lie inside the image and mask.
 template <int D>
-using MovingValuesAt = std::function<void(const PointBatch<D>&, std::array<float, batchCapacity>& values,
-                                          std::array<std::uint8_t, batchCapacity>& inside)>;
+using MovingValuesAt = std::function<ValuesAtPoints(const std::vector<Vec<D>>&)>;
 
 /// From histograms of 16 x 16 bins between percentiles 0.5 and 99.5 of the intensities at the points inside.
 /// `movingMm[i]` is the point to which the point of intensity `fixed[i]` is mapped. Nothing if no point is

@@ -326,6 +326,7 @@ private:
         if (ofStage.volumeChange)
           run.medianDeterminant = ofStage.volumeChange->median;
         run.isSeries = ofStage.isSeries;
+        run.device = context;
         judgeResult<D>(run, summary, log_);
       }
     } catch (const Interrupted&) { // the levels of the stage are told, and the run ends below

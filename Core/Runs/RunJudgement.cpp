@@ -214,7 +214,7 @@ template <int D>
 void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
 {
   const RunRequest& request = run.request;
-  RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
+  RunQuality quality = runQuality<D>(run.device, run.registry, run.inputs, run.given, *run.chain);
   const TimesOfSeries<D> times = timesOf<D>(run);
   if (!times.empty()) {
     quality.correlation = quality.correlationBefore = std::nullopt; // a series correlates with itself before

@@ -18,6 +18,7 @@ struct JudgedRun {
   std::optional<double> medianDeterminant = {}; // of the chain's spatial Jacobian; none: the chain is linear
   bool isSeries =
       false; // the last stage compared times of one image, and not the fixed image with the moving one
+  Context device = {}; // of the last stage; images may lie there alone
 };
 
 /// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of

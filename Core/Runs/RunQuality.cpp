@@ -2,8 +2,6 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
-#include "Core/Image/Voxels/ImageOnCuda.h"
-#include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
@@ -51,43 +49,39 @@ struct Moments {
 };
 
 struct PointSums {
-  double points = 0, displacementMm = 0, largestMm = 0;
+  double displacementMm = 0;
   Moments before, after;
 };
 
+/// Points of a grid over an image, and its intensities there.
 template <int D>
-class PointComparison {
-public:
-  PointComparison(const Registry& registry, const StageInput<D>& inputs, int threads)
-      : moving_(
-          hostInterpolator<D>(registry, knowncomponents::linearInterpolator, inputs.moving.front(), threads)),
-        movingMask_(inputs.movingMasks.empty() ? nullptr : inputs.movingMasks.front())
-  {
-  }
-
-  void add(const PointBatch<D>& mapped, const float* fixed, Moments& sums) const
-  {
-    std::array<float, batchCapacity> values;
-    std::array<std::uint8_t, batchCapacity> inside;
-    valuesAt(mapped, values, inside);
-    for (std::size_t i = 0; i < mapped.count; ++i)
-      if (inside[i])
-        sums.add(fixed[i], values[i]);
-  }
-
-  void valuesAt(const PointBatch<D>& mapped, std::array<float, batchCapacity>& values,
-                std::array<std::uint8_t, batchCapacity>& inside) const
-  {
-    Context host{Device{}, 1};
-    moving_->evaluate(host, mapped.list(), values.data(), nullptr, inside.data());
-    if (movingMask_)
-      keepInMask<D>(*movingMask_, mapped.list(), inside.data());
-  }
-
-private:
-  std::unique_ptr<Interpolator<D>> moving_;
-  MaskPointer<D> movingMask_;
+struct GridPoints {
+  std::vector<Vec<D>> mm;
+  std::vector<float> intensities;
+  std::vector<std::size_t> firstOfBatch; // and the number of points as the last one
 };
+
+/// At most about so many points, those in the mask.
+template <int D>
+GridPoints<D> gridPoints(const Context& host, std::size_t wanted, const ImagePointer<D>& image,
+                         const MaskPointer<D>& mask, const ImageAtPoints<D>& voxels)
+{
+  const SampleSet<D> set = gridOfAbout<D>(wanted, image, mask);
+  const std::size_t positions = positionCount(set);
+  std::vector<PointBatch<D>> batches((positions + batchCapacity - 1) / batchCapacity);
+  forEachRange(host, positions, batchCapacity, [&](std::size_t first, std::size_t last) {
+    fillBatch<D>(set, first, last, batches[first / batchCapacity], nullptr);
+  });
+  GridPoints<D> grid;
+  for (const PointBatch<D>& batch : batches) {
+    grid.firstOfBatch.push_back(grid.mm.size());
+    for (std::size_t i = 0; i < batch.count; ++i)
+      grid.mm.push_back(batch.point(i));
+  }
+  grid.firstOfBatch.push_back(grid.mm.size());
+  grid.intensities = voxels.at(grid.mm).values;
+  return grid;
+}
 
 /// The linear transforms that a chain begins with; the chain itself if there are none. Free deformation after
 /// them makes any two images alike.
@@ -98,23 +92,6 @@ const TransformChain<D>& linearPart(const TransformChain<D>& chain)
   while (part && !isLinearChain<D>(part))
     part = part->initial.get();
   return part ? *part : chain;
-}
-
-template <int D>
-std::optional<MutualInformation>
-mutualInformationOf(const Context& context, const StageInput<D>& inputs, const MaskPointer<D>& mask,
-                    const TransformChain<D>& result, const PointComparison<D>& comparison)
-{
-  constexpr std::size_t fewerPoints = 10'000; // which are looked at in some twenty places
-  const PointList<D> points = allSamples<D>(gridOfAbout<D>(fewerPoints, inputs.fixed.front(), mask));
-  std::vector<Vec<D>> fixedMm(points.positions());
-  for (std::size_t i = 0; i < fixedMm.size(); ++i)
-    for (int d = 0; d < D; ++d)
-      fixedMm[i][d] = points.mm[d][i];
-  return mutualInformation<D>(context, points.fixed, mappedAll<D>(context, linearPart<D>(result), fixedMm),
-                              [&](const PointBatch<D>& mapped, auto& values, auto& inside) {
-                                comparison.valuesAt(mapped, values, inside);
-                              });
 }
 
 template <int D>
@@ -138,30 +115,44 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
   return found;
 }
 
+/// Rows along the first axis, spread over the image, with about 100,000 voxels in all.
+template <int D>
+std::vector<float> someRows(const ImagePointer<D>& image, const ImageAtPoints<D>& voxels)
+{
+  const std::size_t width = image->geometry.size[0], count = image->geometry.voxelCount(),
+                    step = width * std::max<std::size_t>(1, count / wantedPoints);
+  std::vector<float> rows;
+  std::vector<Vec<D>> pointsMm;
+  const AffineMap<D> pointFromIndex = image->geometry.pointFromIndex();
+  for (std::size_t row = 0; row < count; row += step)
+    if (!voxels.onCuda())
+      rows.insert(rows.end(), &image->voxels[row], &image->voxels[row] + width);
+    else
+      for (std::size_t x = 0; x < width; ++x)
+        pointsMm.push_back(pointFromIndex(indexOfVoxel<D>(image->geometry.size, row + x)));
+  return voxels.onCuda() ? voxels.at(pointsMm).values : rows;
+}
+
 /// Whether an image has few values in patches: three of four voxels without its commonest value equal the
 /// next one along the first axis. Of images of tissue at most one of seven do.
 template <int D>
-bool isInPatches(const ImagePointer<D>& pointer)
+bool isInPatches(const ImagePointer<D>& image, const ImageAtPoints<D>& voxels)
 {
-  hostVoxels<D>(pointer);
-  const Image<D>& image = *pointer;
-  constexpr std::size_t wantedVoxels = 100'000, mostValues = 256;
-  const std::size_t width = image.geometry.size[0], voxels = image.voxels.size(),
-                    step = width * std::max<std::size_t>(1, voxels / wantedVoxels);
+  constexpr std::size_t mostValues = 256;
+  const std::vector<float> rows = someRows<D>(image, voxels);
   std::map<float, std::size_t> counts;
-  for (std::size_t row = 0; row < voxels && counts.size() <= mostValues; row += step)
-    for (std::size_t x = 0; x < width; ++x)
-      ++counts[image.voxels[row + x]];
+  for (auto value = rows.begin(); value != rows.end() && counts.size() <= mostValues; ++value)
+    ++counts[*value];
   if (counts.size() > mostValues)
     return false;
   const float commonest =
       std::ranges::max_element(counts, {}, &std::pair<const float, std::size_t>::second)->first;
   std::size_t others = 0, equal = 0;
-  for (std::size_t row = 0; row < voxels; row += step)
-    for (std::size_t i = row; i + 1 < row + width; ++i) {
-      others += image.voxels[i] != commonest;
-      equal += image.voxels[i] != commonest && image.voxels[i] == image.voxels[i + 1];
-    }
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const bool counted = rows[i] != commonest && (i + 1) % image->geometry.size[0] != 0;
+    others += counted;
+    equal += counted && rows[i] == rows[i + 1];
+  }
   return others > 0 && 4 * equal >= 3 * others;
 }
 
@@ -260,54 +251,66 @@ template <int D>
 RunQuality runQuality(const Context& context, const Registry& registry, const StageInput<D>& inputs,
                       const TransformChain<D>* before, const TransformChain<D>& result)
 {
-  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
-  const SampleSet<D> points = gridOfAbout<D>(wantedPoints, inputs.fixed.front(), mask);
-  const PointComparison<D> comparison(registry, inputs, context.threads);
-  const std::size_t positions = positionCount(points);
-  std::vector<PointSums> parts((positions + batchCapacity - 1) / batchCapacity);
-  forEachRange(context, positions, batchCapacity, [&](std::size_t first, std::size_t last) {
-    PointSums& sums = parts[first / batchCapacity];
-    PointBatch<D> fixed;
-    std::array<float, batchCapacity> intensities;
-    fillBatch<D>(points, first, last, fixed, intensities.data());
-    const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
-    comparison.add(start, intensities.data(), sums.before);
-    comparison.add(end, intensities.data(), sums.after);
-    sums.points = static_cast<double>(fixed.count);
-    for (std::size_t i = 0; i < fixed.count; ++i) {
-      const double mm = distanceBetween<D>(fixed.list().point(i), end.list().point(i));
-      sums.displacementMm += mm;
-      sums.largestMm = std::max(sums.largestMm, mm);
-    }
-  });
-
-  PointSums all; // added in order, so that they do not depend on threads
-  for (const PointSums& part : parts) {
-    all.points += part.points;
-    all.displacementMm += part.displacementMm;
-    all.largestMm = std::max(all.largestMm, part.largestMm);
-    all.before.add(part.before);
-    all.after.add(part.after);
-  }
+  const Context host = context.onCpu();
+  const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
+  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front(),
+                       movingMask = inputs.movingMasks.empty() ? nullptr : inputs.movingMasks.front();
+  const ImageAtPoints<D> fixedVoxels(context, registry, knowncomponents::nearestInterpolator, fixed),
+      movingVoxels(context, registry, knowncomponents::nearestInterpolator, moving),
+      movingBetween(context, registry, knowncomponents::linearInterpolator, moving);
+  const MovingValuesAt<D> movingAt = [&](const std::vector<Vec<D>>& pointsMm) {
+    ValuesAtPoints found = movingBetween.at(pointsMm);
+    if (movingMask)
+      forEachRange(host, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i)
+          found.inside[i] = found.inside[i] && movingMask->contains(pointsMm[i]);
+      });
+    return found;
+  };
   RunQuality quality;
   quality.points = distances<D>(inputs.points, before, result);
-  quality.fixedIsInPatches = isInPatches<D>(inputs.fixed.front());
-  quality.movingIsInPatches = isInPatches<D>(inputs.moving.front());
-  if (all.points == 0)
+  quality.fixedIsInPatches = isInPatches<D>(fixed, fixedVoxels);
+  quality.movingIsInPatches = isInPatches<D>(moving, movingVoxels);
+
+  const GridPoints<D> grid = gridPoints<D>(host, wantedPoints, fixed, mask, fixedVoxels);
+  if (grid.mm.empty())
     return quality;
-  quality.overlapBefore = all.before.count / all.points;
-  quality.overlap = all.after.count / all.points;
+  const std::vector<Vec<D>> startMm = before ? mappedAll<D>(host, *before, grid.mm) : grid.mm,
+                            endMm = mappedAll<D>(host, result, grid.mm);
+  const ValuesAtPoints start = movingAt(startMm), end = movingAt(endMm);
+  PointSums all;
+  for (std::size_t batch = 0; batch + 1 < grid.firstOfBatch.size(); ++batch) {
+    PointSums sums;
+    for (std::size_t i = grid.firstOfBatch[batch]; i < grid.firstOfBatch[batch + 1]; ++i) {
+      const double mm = distanceBetween<D>(grid.mm[i], endMm[i]);
+      sums.displacementMm += mm;
+      quality.largestDisplacementMm = std::max(quality.largestDisplacementMm, mm);
+      if (start.inside[i])
+        sums.before.add(grid.intensities[i], start.values[i]);
+      if (end.inside[i])
+        sums.after.add(grid.intensities[i], end.values[i]);
+    }
+    all.displacementMm += sums.displacementMm;
+    all.before.add(sums.before);
+    all.after.add(sums.after);
+  }
+  const auto points = static_cast<double>(grid.mm.size());
+  quality.overlapBefore = all.before.count / points;
+  quality.overlap = all.after.count / points;
   quality.correlationBefore = all.before.correlation();
   quality.correlation = all.after.correlation();
-  quality.meanDisplacementMm = all.displacementMm / all.points;
-  quality.largestDisplacementMm = all.largestMm;
+  quality.meanDisplacementMm = all.displacementMm / points;
   if (isLinearChain<D>(&result)) {
     PointBatch<D> origin;
     origin.count = 1;
     quality.determinant = determinantsAt<D>(result, origin).front();
   }
-  if constexpr (D < 4)
-    quality.mutualInformation = mutualInformationOf<D>(context, inputs, mask, result, comparison);
+  if constexpr (D < 4) {
+    constexpr std::size_t fewerPoints = 10'000; // which are looked at in some twenty places
+    const GridPoints<D> fewer = gridPoints<D>(host, fewerPoints, fixed, mask, fixedVoxels);
+    quality.mutualInformation = mutualInformation<D>(
+        host, fewer.intensities, mappedAll<D>(host, linearPart<D>(result), fewer.mm), movingAt);
+  }
   return quality;
 }
 

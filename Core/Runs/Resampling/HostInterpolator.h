@@ -11,17 +11,25 @@
 
 namespace tessera {
 
-/// An interpolator without parameters of its own, prepared for an image on the CPU.
+/// An interpolator without parameters of its own, prepared for an image on the context's device.
+template <int D>
+std::unique_ptr<Interpolator<D>> preparedInterpolator(Context context, const Registry& registry,
+                                                      const std::string& name, const ImagePointer<D>& image)
+{
+  const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
+  auto interpolator = registry.create<Interpolator<D>>(name, none, "the quality of a run");
+  if (!context.onCuda())
+    hostVoxels<D>(image);
+  interpolator->prepareForLevel(context, image, 0);
+  return interpolator;
+}
+
+/// The same on the CPU.
 template <int D>
 std::unique_ptr<Interpolator<D>> hostInterpolator(const Registry& registry, const std::string& name,
                                                   const ImagePointer<D>& image, int threads = 1)
 {
-  const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
-  auto interpolator = registry.create<Interpolator<D>>(name, none, "the quality of a run");
-  Context host{Device{}, threads};
-  hostVoxels<D>(image);
-  interpolator->prepareForLevel(host, image, 0);
-  return interpolator;
+  return preparedInterpolator<D>({Device{}, threads}, registry, name, image);
 }
 
 /// Where a chain maps a batch of points; a null chain leaves them where they are.

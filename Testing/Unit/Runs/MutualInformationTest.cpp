@@ -28,11 +28,11 @@ std::optional<MutualInformation> informationOf(FixedOf&& fixedOf, MovingOf&& mov
     fixed.push_back(static_cast<float>(fixedOf(movingMm.back())));
   });
   return mutualInformation<D>(Context{Device{}, threads}, fixed, movingMm,
-                              [&](const PointBatch<D>& points, auto& values, auto& inside) {
-                                for (std::size_t i = 0; i < points.count; ++i) {
-                                  values[i] = static_cast<float>(movingOf(points.list().point(i)));
-                                  inside[i] = 1;
-                                }
+                              [&](const std::vector<Vec<D>>& pointsMm) {
+                                ValuesAtPoints found{{}, std::vector<std::uint8_t>(pointsMm.size(), 1)};
+                                for (const Vec<D>& pointMm : pointsMm)
+                                  found.values.push_back(static_cast<float>(movingOf(pointMm)));
+                                return found;
                               });
 }
 
@@ -83,8 +83,9 @@ TEST(MutualInformationTest, ARoundObjectKeepsItInAllTurns)
 TEST(MutualInformationTest, ThereIsNoneWithoutContrastOrWithoutPointsInside)
 {
   EXPECT_FALSE(informationOf<2>(alongX<2>, [](const Vec<2>&) { return 7; }));
-  EXPECT_FALSE(mutualInformation<2>(Context{}, {1, 2}, {{}, {}},
-                                    [](const PointBatch<2>&, auto&, auto& inside) { inside.fill(0); }));
+  EXPECT_FALSE(mutualInformation<2>(Context{}, {1, 2}, {{}, {}}, [](const auto&) {
+    return ValuesAtPoints{{1, 2}, {0, 0}};
+  }));
 }
 
 TEST(MutualInformationTest, ThreadsChangeNothing)

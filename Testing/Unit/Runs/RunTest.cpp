@@ -99,20 +99,23 @@ protected:
     return counting.made();
   }
 
-  /// Each component so many times, and an interpolator for each result whose quality is measured.
+  /// Each component so many times, and interpolators for each result whose quality is measured.
   static Counts each(int times, int results)
   {
-    return {{"Registration MultiMetricMultiResolutionRegistration", times},
-            {"Transform BSplineTransform", times},
-            {"Metric AdvancedMattesMutualInformation", times},
-            {"Metric TransformBendingEnergyPenalty", times},
-            {"ImageSampler Random", times},
-            {"Interpolator LinearInterpolator", 2 * times + results}, // one for each metric
-            {"FixedImagePyramid SmoothingImagePyramid", times},
-            {"MovingImagePyramid SmoothingImagePyramid", times},
-            {"Optimizer StandardGradientDescent", times},
-            {"ResampleInterpolator BSplineInterpolator", times},
-            {"Resampler DefaultResampler", times}};
+    Counts counts = {{"Registration MultiMetricMultiResolutionRegistration", times},
+                     {"Transform BSplineTransform", times},
+                     {"Metric AdvancedMattesMutualInformation", times},
+                     {"Metric TransformBendingEnergyPenalty", times},
+                     {"ImageSampler Random", times},
+                     {"Interpolator LinearInterpolator", 2 * times + results}, // one for each metric
+                     {"FixedImagePyramid SmoothingImagePyramid", times},
+                     {"MovingImagePyramid SmoothingImagePyramid", times},
+                     {"Optimizer StandardGradientDescent", times},
+                     {"ResampleInterpolator BSplineInterpolator", times},
+                     {"Resampler DefaultResampler", times}};
+    if (results > 0)
+      counts["Interpolator NearestNeighborInterpolator"] = 2 * results; // one for each image
+    return counts;
   }
 
 private:
