@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +76,8 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
   }
   order_ = static_cast<int>(parameters_.get(fixedImageBSplineInterpolationOrder, level));
   coefficients_.clear();
+  if (order_ > 1 || !others_.empty()) // the host draws or filters
+    hostVoxels<D>(fixed);
   if (order_ > 1 && !onlyCountsMemory(context))
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
   const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));

@@ -292,10 +292,13 @@ private:
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
     ofStage.isSeries = isOfSeries<D>(stage);
-    for (const auto* images : {&input.fixed, &input.moving}) // kernels alone take those that the host has not
-      for (const ImagePointer<D>& of : *images)
+    for (auto* images : {&input.fixed, &input.moving}) // kernels alone take those that the host has not
+      for (ImagePointer<D>& of : *images) {
         if (!context.onCuda() || ofStage.isSeries)
           hostVoxels<D>(of);
+        if (ofStage.isSeries && ownVoxelsOnCuda<D>(context.device, of))
+          of = std::make_shared<Image<D>>(*of); // so that the host has the images of levels, too
+      }
     if (ofStage.isSeries)
       for (std::size_t i = 0; i < std::min(input.fixed.size(), input.moving.size()); ++i)
         requireOneSeries(input.fixed[i]->voxels == input.moving[i]->voxels, inputs_->headers(), i);

@@ -171,13 +171,13 @@ bool comparesLabels(const RunRequest& request)
 /// A copy of a label map in memory. Throws Error(unreadableInput) for a voxel that is no whole number, or
 /// that an int does not hold.
 template <int D>
-std::shared_ptr<Image<D>> wholeLabels(const Image<D>& labels, const std::string& name)
+std::shared_ptr<Image<D>> wholeLabels(const ImagePointer<D>& labels, const std::string& name)
 {
-  requireWholeLabels(name, labels.voxels);
-  for (const float label : labels.voxels)
+  requireWholeLabels(name, hostVoxels<D>(labels));
+  for (const float label : labels->voxels)
     if (!(std::abs(label) < std::numeric_limits<int>::max()))
       failToRead(name, realText(label) + " is no label", allowedLabels);
-  return std::make_shared<Image<D>>(labels);
+  return std::make_shared<Image<D>>(*labels);
 }
 
 template <int D>
@@ -186,8 +186,8 @@ LabelPair<D> labelsOf(const RunRequest& request, int threads)
   const HeldImage<D>* const fixed = request.fixedLabels.held<D>();
   const HeldImage<D>* const moving = request.movingLabels.held<D>();
   if (fixed && moving)
-    return {wholeLabels<D>(*fixed->image, "--fLabels: " + request.fixedLabels.path),
-            wholeLabels<D>(*moving->image, "--mLabels: " + request.movingLabels.path)};
+    return {wholeLabels<D>(fixed->image, "--fLabels: " + request.fixedLabels.path),
+            wholeLabels<D>(moving->image, "--mLabels: " + request.movingLabels.path)};
   return readLabelPair<D>({"--fLabels", request.fixedLabels.path}, {"--mLabels", request.movingLabels.path},
                           request.reading, threads);
 }

@@ -50,10 +50,17 @@ class OnGpu(InAFolder):
 
     def test_the_same_bits_from_arrays_on_the_gpu_and_in_memory(self):
         torch = self.package("torch")
-        for name in "FreeFormNMI", "Rigid":
-            wanted = tessera.register(self.fixed, self.moving, name, device="cuda")
-            tensors = (torch.from_numpy(array).cuda() for array in (self.fixed, self.moving))
-            found = tessera.register(*tensors, name, device="cuda")
+        series = np.stack([blobs(SHAPE[1:], shift) for shift in (0, 1, 2, 1)])
+        splines = {**QUICK, "ImageSampler": "RandomCoordinate", "FixedImageBSplineInterpolationOrder": 3}
+        for fixed, moving, parameters in (
+            (self.fixed, self.moving, "FreeFormNMI"),
+            (self.fixed, self.moving, "Rigid"),
+            (self.fixed, self.moving, splines),
+            (series, series, "GroupwiseMotion"),
+        ):
+            wanted = tessera.register(fixed, moving, parameters, device="cuda")
+            tensors = (torch.from_numpy(array).cuda() for array in (fixed, moving))
+            found = tessera.register(*tensors, parameters, device="cuda")
             self.assertEqual(found.transform.maps[0], wanted.transform.maps[0])
             np.testing.assert_array_equal(found.image.cpu().numpy(), wanted.image)
             self.assertEqual(found.quality, wanted.quality)

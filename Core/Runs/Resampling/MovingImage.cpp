@@ -3,6 +3,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/ImageInMemory.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
   withContext(task.option, [&] {
     const GivenImage input = task.load ? task.load(task, moving.notes, threads) : task.input;
     if (const HeldImage<D>* const held = input.held<D>()) {
+      hostVoxels<D>(held->image);
       if (task.isLabels) {
         requireWholeLabels(task.input.path, held->image->voxels);
         moving.labels.emplace(task.header->componentType, outside);
