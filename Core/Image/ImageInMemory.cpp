@@ -78,15 +78,15 @@ void checkInMemory(const std::string& name, const ImageGeometry<D>& geometry, st
 }
 
 template <int D>
-CheckedImage<D> checkedImage(const std::string& name, const ImagePointer<D>& image, int threads)
+CheckedImage<D> checkedImage(const Context& context, const std::string& name, const ImagePointer<D>& image)
 {
   checkInMemory<D>(name, image->geometry, voxelsInMemory<D>(image));
-  const std::optional<VoxelExtremes> onCuda = extremesOnCuda<D>({}, image);
-  if (onCuda ? onCuda->nonFinite == 0 : countNonFinite(image->voxels, threads) == 0)
+  const std::optional<VoxelExtremes> onCuda = extremesOnCuda<D>(context, image);
+  if (onCuda ? onCuda->nonFinite == 0 : countNonFinite(image->voxels, context.threads) == 0)
     return {image, 0, nullptr};
   hostVoxels<D>(image);
   LoadedImage<D> copy{*image, 0, nullptr};
-  setAsideNonFinite(name, threads, copy);
+  setAsideNonFinite(name, context.threads, copy);
   return {std::make_shared<Image<D>>(std::move(copy.image)), copy.nanVoxels, copy.finiteVoxels};
 }
 

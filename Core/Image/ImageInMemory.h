@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Context.h"
 #include "Core/Image/Files/ImageFile.h"
 
 #include <array>
@@ -22,10 +23,11 @@ struct CheckedImage {
 template <int D>
 void checkInMemory(const std::string& name, const ImageGeometry<D>&, std::size_t voxelsInMemory);
 
-/// Checks an image in memory as readImage() checks a file. The image is shared; it is copied only if it has
-/// voxels that are not finite. Throws Error(unreadableInput).
+/// Checks an image in memory as readImage() checks a file, on the context's device if its voxels lie there.
+/// The image is shared; it is copied only if it has voxels that are not finite. Throws
+/// Error(unreadableInput).
 template <int D>
-CheckedImage<D> checkedImage(const std::string& name, const ImagePointer<D>&, int threads);
+CheckedImage<D> checkedImage(const Context&, const std::string& name, const ImagePointer<D>&);
 
 /// Checks a mask in memory as readMask() checks a file. Throws Error(unreadableInput).
 template <int D>

@@ -229,10 +229,8 @@ InputSide<D> Inputs<D>::loaded(const Context& context, const std::string& option
   for (const GivenImage& given : images) {
     notes.clear();
     const CheckedImage<D> read = withContext(option, [&] {
-      if (const HeldImage<D>* const held = given.held<D>()) {
-        const auto onCuda = extremesOnCuda<D>(context, held->image);
-        return onCuda && onCuda->nonFinite == 0 ? CheckedImage<D>(*held) : held->checked(given.path, threads);
-      }
+      if (const HeldImage<D>* const held = given.held<D>())
+        return held->checked(context, given.path);
       LoadedImage<D> file = readImage<D>(given.path, request_.reading, notes, threads);
       return CheckedImage<D>{std::make_shared<Image<D>>(std::move(file.image)), file.nanVoxels,
                              file.finiteVoxels};

@@ -30,12 +30,18 @@ bool hasValue(const CheckedImage<D>& read, std::size_t voxel)
   return !read.finiteVoxels || read.finiteVoxels->voxels[voxel] != 0;
 }
 
-/// Whether a value lies far enough from all others, which go from the least to the greatest one.
-bool isApart(float value, float least, float greatest)
+/// How far a value lies from all others, which go from the least to the greatest one, in ranges of these.
+double gapInRanges(float value, float least, float greatest)
 {
   const double range = static_cast<double>(greatest) - least,
                gap = std::max(static_cast<double>(least) - value, static_cast<double>(value) - greatest);
-  return value != 0 && gap > (value < 0 ? leastGapBelow : 1) * range;
+  return gap / range;
+}
+
+/// Whether such a gap is wide enough.
+bool isApart(float value, double gap)
+{
+  return value != 0 && gap > (value < 0 ? leastGapBelow : 1);
 }
 
 /// The image's filling, if that is `candidate`. Ends at the first voxels that show that it is not.
@@ -46,7 +52,7 @@ std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float cand
   ConstantFilling filling{candidate, 0, infinity, -infinity};
   const std::vector<float>& voxels = read.image->voxels;
   std::set<float> others;
-  double gapInRanges = 0; // from the candidate to the others
+  double gap = 0; // from the candidate to the others
   for (std::size_t v = 0; v < voxels.size(); ++v) {
     if (!hasValue(read, v))
       continue;
@@ -56,20 +62,16 @@ std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float cand
     }
     filling.least = std::min(filling.least, voxels[v]);
     filling.greatest = std::max(filling.greatest, voxels[v]);
-    const double range = static_cast<double>(filling.greatest) - filling.least,
-                 gap = std::max(static_cast<double>(filling.least) - candidate,
-                                static_cast<double>(candidate) - filling.greatest);
-    if (!isApart(candidate, filling.least, filling.greatest))
+    gap = gapInRanges(candidate, filling.least, filling.greatest);
+    if (!isApart(candidate, gap))
       return {};
-    gapInRanges = gap / range;
     if (others.size() < leastValues)
       others.insert(voxels[v]);
   }
-  filling.isFar = gapInRanges > 1;
+  filling.isFar = gap > 1;
   const bool isOften =
       static_cast<double>(filling.voxels) >= leastShareOfFilling * static_cast<double>(voxels.size());
-  return (isOften || gapInRanges > gapOfFew) && others.size() == leastValues ? std::optional(filling)
-                                                                             : std::nullopt;
+  return (isOften || gap > gapOfFew) && others.size() == leastValues ? std::optional(filling) : std::nullopt;
 }
 
 /// Whether the voxels outside of the mask surround those inside: whether every corner of their box is
@@ -129,8 +131,9 @@ template <int D>
 std::optional<ConstantFilling> findConstantFilling(const Context& context, const CheckedImage<D>& read)
 {
   if (const auto found = extremesOnCuda<D>(context, read.image);
-      found && !read.finiteVoxels && !isApart(found->least, found->nextLeast, found->greatest)
-      && !isApart(found->greatest, found->least, found->nextGreatest))
+      found && !read.finiteVoxels
+      && !isApart(found->least, gapInRanges(found->least, found->nextLeast, found->greatest))
+      && !isApart(found->greatest, gapInRanges(found->greatest, found->least, found->nextGreatest)))
     return {};
   const IntensityRange range = intensityRange<D>(context, read.image, nullptr, "the image");
   hostVoxels<D>(read.image);

@@ -56,11 +56,11 @@ struct HeldImage : CheckedImage<D> {
   }
 
   /// Throws as checkedImage().
-  CheckedImage<D> checked(const std::string& name, int threads) const
+  CheckedImage<D> checked(const Context& context, const std::string& name) const
   {
     if (this->nanVoxels > 0)
       return *this;
-    return checkedImage<D>(name, this->image, threads);
+    return checkedImage<D>(context, name, this->image);
   }
 };
 

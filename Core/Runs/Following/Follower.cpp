@@ -68,7 +68,7 @@ HeldImage<D> readMoving(const Context& context, const GivenImage& given, const R
   };
   HeldImage<D> image = held ? *held : read();
   if (held)
-    static_cast<CheckedImage<D>&>(image) = held->checked(given.path, request.threads);
+    static_cast<CheckedImage<D>&>(image) = held->checked(context, given.path);
   if (image.nanVoxels > 0)
     failToRead(given.path, std::to_string(image.nanVoxels) + " voxels are not a finite number",
                "an image of finite numbers");

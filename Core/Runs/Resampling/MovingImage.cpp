@@ -62,7 +62,7 @@ CheckedImage<D> inMemory(const std::string& name, HeldImage<D> held, bool useDir
     if (held.finiteVoxels)
       held.finiteVoxels = std::make_shared<Mask<D>>(geometry, held.finiteVoxels->voxels);
   }
-  return held.checked(name, threads);
+  return held.checked(Context{{}, threads}, name);
 }
 
 template <int D>

@@ -20,8 +20,11 @@ std::string complaint(const ImageGeometry<D>& geometry)
 {
   const std::size_t voxels = std::min<std::size_t>(1000, geometry.voxelCount());
   const auto image = std::make_shared<Image<D>>(Image<D>{geometry, std::vector<float>(voxels, 1)});
-  const std::string message =
-      errorText([&] { checkedImage<D>("fixed", image, 1); }, ExitCode::unreadableInput);
+  const std::string message = errorText(
+      [&] {
+        checkedImage<D>({{}, 1}, "fixed", image);
+      },
+      ExitCode::unreadableInput);
   const float value = 1;
   std::vector<std::string> notes;
   const StridedVoxels<D> view{&value, PixelType::float32, {}};
@@ -63,13 +66,13 @@ TEST(ImageInMemory, ThereIsOneVoxelForEachOfTheGrid)
             "fixed: 1000 voxels in memory: the size is 1001 x 2. Allowed: one number for each voxel.");
   const std::size_t half = std::size_t(1) << 32; // voxelCount() would overflow to 0
   const auto image = std::make_shared<Image<2>>(Image<2>{{{half, half}, {1, 1}, {}}, {}});
-  EXPECT_EQ(exitCodeOf([&] { checkedImage<2>("fixed", image, 1); }), ExitCode::unreadableInput);
+  EXPECT_EQ(exitCodeOf([&] { checkedImage<2>({{}, 1}, "fixed", image); }), ExitCode::unreadableInput);
 }
 
 TEST(ImageInMemory, AnImageOfFiniteNumbersIsShared)
 {
   const auto image = std::make_shared<Image<3>>(byteNoise());
-  const CheckedImage<3> checked = checkedImage<3>("fixed", image, 2);
+  const CheckedImage<3> checked = checkedImage<3>({{}, 2}, "fixed", image);
   EXPECT_EQ(checked.image, image);
   EXPECT_EQ(checked.nanVoxels, 0u);
   EXPECT_EQ(checked.finiteVoxels, nullptr);
@@ -86,7 +89,7 @@ TEST(ImageInMemory, VoxelsThatAreNotFiniteAreSetAsideAsThoseOfAFile)
   const LoadedImage<3> read = readImage<3>(folder / "image.mha", {}, notes);
   const auto image = std::make_shared<Image<3>>(noise);
 
-  const CheckedImage<3> checked = checkedImage<3>("fixed", image, 2);
+  const CheckedImage<3> checked = checkedImage<3>({{}, 2}, "fixed", image);
 
   EXPECT_EQ(checked.nanVoxels, 2u);
   EXPECT_EQ(checked.image->voxels, read.image.voxels);
@@ -95,7 +98,12 @@ TEST(ImageInMemory, VoxelsThatAreNotFiniteAreSetAsideAsThoseOfAFile)
   EXPECT_TRUE(std::isnan(image->voxels[5])) << "the caller's own image was changed";
   const auto none =
       std::make_shared<Image<3>>(Image<3>{noise.geometry, std::vector<float>(noise.voxels.size(), NAN)});
-  EXPECT_PRED2(contains, errorText([&] { checkedImage<3>("fixed", none, 2); }, ExitCode::unreadableInput),
+  EXPECT_PRED2(contains,
+               errorText(
+                   [&] {
+                     checkedImage<3>({{}, 2}, "fixed", none);
+                   },
+                   ExitCode::unreadableInput),
                "voxels is a finite number");
 }
 

@@ -69,7 +69,7 @@ TEST_F(ImageOnCudaTest, TheHostGetsTheVoxelsWhenItAsks)
   ASSERT_TRUE(image);
   EXPECT_TRUE(image->voxels.empty());
   EXPECT_EQ(voxelsInMemory<3>(image), floats.size());
-  EXPECT_EQ(checkedImage<3>("image", image, 2).image, image);
+  EXPECT_EQ(checkedImage<3>({}, "image", image).image, image);
   const Context other = makeContext({DeviceKind::cuda, 0}, 1); // every stream of the device finds them
   EXPECT_TRUE(areVoxelsOnCuda<3>(other, image));
   EXPECT_EQ(voxelsOnCuda<3>(other, image)->toHost(other), floats);
