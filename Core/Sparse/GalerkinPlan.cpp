@@ -21,22 +21,6 @@ std::string sizes(const MatrixPattern& matrix)
   return std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns);
 }
 
-/// A plan of one of the two products, `name`.
-template <class V>
-SpGemmPlan<V> planOf(const std::string& name, const Context& context, const CsrMatrix<V>& a,
-                     const CsrMatrix<V>& b, const SpGemmOptions<V>& options, CsrMatrix<V>& first)
-{
-  try {
-    return SpGemmPlan<V>(context, a, b, options, &first);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::outOfMemory)
-      throw;
-    throw Error(error.code(), "R A P: " + name
-                                  + " does not fit into the memory as a whole. Allowed: a larger memory "
-                                    "limit, or more memory.");
-  }
-}
-
 /// Whether R A takes fewer products than A P. Throws Error(usage) if the three do not fit together.
 template <class V>
 bool takesRFirst(const Context& context, const CsrMatrix<V>& r, const CsrMatrix<V>& a, const CsrMatrix<V>& p)
@@ -108,9 +92,20 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, con
   SpGemmOptions<V> kept{
       .semiring = options.semiring, .algorithm = options.algorithm, .maxMemoryBytes = options.maxMemoryBytes};
   CsrMatrix<V> between;
-  inner_ = planOf(startsWithR_ ? "R A" : "A P", context, startsWithR_ ? r : a, startsWithR_ ? a : p, kept,
-                  between);
-  outer_ = planOf("C", context, startsWithR_ ? between : r, startsWithR_ ? p : between, kept, first_);
+  const auto planOf = [&](const std::string& name, const CsrMatrix<V>& left, const CsrMatrix<V>& right,
+                          CsrMatrix<V>& made) {
+    try {
+      return SpGemmPlan<V>(context, left, right, kept, &made);
+    } catch (const Error& error) {
+      throw error.code() != ExitCode::outOfMemory
+          ? error
+          : Error(error.code(), "R A P: " + name
+                                    + " does not fit into the memory as a whole. Allowed: a larger memory "
+                                      "limit, or more memory.");
+    }
+  };
+  inner_ = startsWithR_ ? planOf("R A", r, a, between) : planOf("A P", a, p, between);
+  outer_ = startsWithR_ ? planOf("C", between, p, first_) : planOf("C", r, between, first_);
   entriesBetween_ = between.entries();
 }
 

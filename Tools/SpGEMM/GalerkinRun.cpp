@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 namespace tessera {
@@ -20,22 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-/// A folder for results, which is removed again if it was made here and nothing came into it.
-struct NewFolder {
-  explicit NewFolder(const std::string& given) : path(given)
-  {
-    std::error_code ignored; // AtomicFile tells what is wrong with it
-    isNew = fs::create_directories(path, ignored);
-  }
-  ~NewFolder()
-  {
-    if (std::error_code ignored; isNew)
-      fs::remove(path, ignored);
-  }
-  fs::path path;
-  bool isNew;
-};
 
 template <class V>
 Context deviceOf(const SpGemmArguments& asked, int threads, const std::vector<CsrMatrix<V>>& factors,
@@ -79,12 +64,16 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
   const CsrMatrix<V>&a = factors[factors.size() - 2], &p = factors.back();
   SpGemmOptions<V> options{
       .semiring = asked.semiring, .algorithm = asked.algorithm, .maxMemoryBytes = asked.maxMemoryBytes};
-  std::optional<NewFolder> folder;
+  std::error_code ignored; // AtomicFile tells what is wrong with the folder
+  const fs::path folder = fs::path(galerkinFile(asked.output, 0)).parent_path();
+  const bool isNew = !asked.values.empty() && fs::create_directories(folder, ignored);
+  const std::shared_ptr<void> atTheEnd(nullptr, [&](void*) {
+    if (isNew)
+      fs::remove(folder, ignored); // unless something is in it
+  });
   std::optional<AtomicFile> results; // of --values: all of them lie in its hidden folder until they are whole
-  if (const std::string path = galerkinFile(asked.output, 0); !asked.values.empty()) {
-    folder.emplace(fs::path(path).parent_path());
-    results.emplace(path);
-  }
+  if (!asked.values.empty())
+    results.emplace(galerkinFile(asked.output, 0));
   const auto write = [&](const CsrMatrix<V>& c, std::size_t number) {
     if (const std::string path = galerkinFile(asked.output, number); results)
       withContext(path, [&] {

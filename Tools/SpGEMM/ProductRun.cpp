@@ -1,6 +1,7 @@
 #include "Tools/SpGEMM/ProductRun.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/Analysis/Reordering.h"
@@ -157,7 +158,8 @@ private:
     const auto start = Clock::now();
     checkMatrix(context_, left(), asked_.operands.front());
     reordering_ = reorderForTiles(context_, left(), !isAuto, reordered_);
-    log_.info("Order: " + reordering_.choice + ", found in " + decimals(secondsSince(start), 3) + " s.");
+    log_.info("Order: " + reordering_.choice + ". This was found in " + decimals(secondsSince(start), 3)
+              + " s.");
   }
 
   CsrMatrix<V> orderedProduct()
@@ -221,12 +223,12 @@ private:
   int printInfo()
   {
     const bool isReordered = reordering_.numbering.has_value();
-    report_ = describeProduct(context_, isReordered ? reordered_ : left(), isReordered ? reordered_ : right(),
-                              last_);
-    const CsrMatrix<V> a = turned(left(), options_.transposeA), b = turned(right(), options_.transposeB);
+    const CsrMatrix<V>&first = isReordered ? reordered_ : left(),
+          &second = isReordered ? reordered_ : right();
+    report_ = describeProduct(context_, first, second, last_);
+    const CsrMatrix<V> a = turned(first, options_.transposeA), b = turned(second, options_.transposeB);
     if (report_.products <= mostCountedProducts && std::max(a.columns, b.columns) <= largestTiledColumns)
-      tiles_ = countProductTiles({{}, context_.threads}, isReordered ? reordered_ : a,
-                                 isReordered ? reordered_ : b);
+      tiles_ = countProductTiles({{}, context_.threads}, a, b);
     if (asked_.json)
       return printJson();
     log_.info("A: " + sizeText(left()) + ", density " + density(left()) + ".");
@@ -236,22 +238,28 @@ private:
       log_.info("Tiles are not counted: with so many products or columns it would take long.");
     for (std::size_t s = 0; tiles_ && s < countedSides.size(); ++s)
       log_.info("Tiles of " + std::to_string(countedSides[s]) + " x " + std::to_string(countedSides[s])
+                + (isReordered ? " by the new numbers" : "")
                 + ", with median, mean and deviation of their entries: A " + tilesText(tiles_->a[s]) + "; B "
-                + tilesText(tiles_->b[s]) + "; A B " + tilesText(tiles_->product[s]) + "; "
-                + std::to_string(tiles_->pairs[s]) + " pairs of A and B meet.");
+                + tilesText(tiles_->b[s]) + (last_.mask ? "; A B without the mask " : "; A B ")
+                + tilesText(tiles_->product[s]) + "; " + std::to_string(tiles_->pairs[s])
+                + " pairs of A and B meet.");
     log_.info("Method: " + report_.choice + ".");
     log_.info("C has at most " + std::to_string(report_.entriesBound) + " entries ("
               + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20)
-              + " MiB), made in " + std::to_string(report_.ranges)
-              + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
+              + " MiB), made in " + rangesText() + ".");
     if (asked_.mask.empty())
       log_.info(predictedTimeText(a, b, context_.threads));
     return 0;
   }
 
+  std::string rangesText() const
+  {
+    return std::to_string(report_.ranges) + (report_.ranges == 1 ? " range of rows" : " ranges of rows");
+  }
+
   static std::string tilesText(const TileStatistics& tiles)
   {
-    return std::to_string(tiles.tiles) + " (" + decimals(tiles.median, 0) + ", " + decimals(tiles.mean, 2)
+    return std::to_string(tiles.tiles) + " (" + significant(tiles.median, 4) + ", " + decimals(tiles.mean, 2)
            + ", " + decimals(tiles.deviation, 2) + ")";
   }
 
@@ -288,9 +296,8 @@ private:
     output.finish();
     milliseconds_.push_back(1e3 * secondsSince(start));
     log_.info("C: " + std::to_string(rows) + " x " + std::to_string(columns) + ", " + std::to_string(entries_)
-              + " entries, " + std::to_string(report_.products) + " products, in "
-              + std::to_string(report_.ranges) + " ranges of rows, written to " + asked_.output + ", "
-              + timeText() + ".");
+              + " entries, " + std::to_string(report_.products) + " products, in " + rangesText()
+              + ", written to " + asked_.output + ", " + timeText() + ".");
     return printJson();
   }
 
@@ -320,12 +327,11 @@ private:
 
   std::string timeText() const
   {
-    std::vector<double> sorted = milliseconds_;
-    std::sort(sorted.begin(), sorted.end());
-    const std::string median = decimals(sorted[sorted.size() / 2], 3) + " ms";
-    return sorted.size() == 1 ? median
-                              : "median " + median + ", least " + decimals(sorted.front(), 3) + " ms of "
-                                    + std::to_string(sorted.size());
+    const std::string middle = decimals(median(milliseconds_), 3) + " ms";
+    return milliseconds_.size() == 1
+               ? middle
+               : "median " + middle + ", least " + decimals(std::ranges::min(milliseconds_), 3) + " ms of "
+                     + std::to_string(milliseconds_.size());
   }
 
   /// In the order of the entries. Throws Error(usage) beyond the range of 64-bit integers.
@@ -338,7 +344,12 @@ private:
     if (ring.overflowed)
       throw Error(ExitCode::usage,
                   "--sum: it is beyond 64 bits. Allowed: smaller integers, or precision f64.");
-    log_.info("Sum of the entries: " + (sum_ = sum).dump() + ".");
+    if (const auto number = static_cast<double>(sum); std::isfinite(number))
+      sum_ = sum;
+    else // JSON has no such number
+      sum_ = std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+    if (!asked_.json)
+      printText("Sum of the entries: " + (sum_.is_string() ? std::string(sum_) : sum_.dump()) + ".\n");
   }
 
   int printJson() const

@@ -101,11 +101,6 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens, std::vec
   return operands;
 }
 
-std::string matricesText(std::size_t count)
-{
-  return std::to_string(count) + (count == 1 ? " matrix" : " matrices");
-}
-
 /// Checks the options beside --galerkin, which makes two products in one.
 void checkGalerkin(const Arguments& arguments, const SpGemmArguments& asked)
 {
@@ -116,8 +111,8 @@ void checkGalerkin(const Arguments& arguments, const SpGemmArguments& asked)
     return;
   if (asked.operands.size() != 2 && asked.operands.size() != 3)
     failCommandLine("--galerkin",
-                    matricesText(asked.operands.size())
-                        + (asked.values.empty() ? "" : ", and all behind --values are other values of A"),
+                    "number of matrices: " + std::to_string(asked.operands.size())
+                        + (asked.values.empty() ? "" : "; all behind --values are other values of A"),
                     "A P, or R A P, before --values");
   for (const char* option :
        {"aat", "ata", "transpose-a", "transpose-b", "power", "triple", "mask", "complement", "scale",
@@ -137,11 +132,11 @@ void checkOperands(const SpGemmArguments& asked)
   const std::size_t count = asked.operands.size();
   const bool takesOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
   if (asked.triple && count != 3)
-    failCommandLine("--triple", matricesText(count), "three: R A P");
+    failCommandLine("--triple", "number of matrices: " + std::to_string(count), "three: R A P");
   if (!asked.triple && !asked.galerkin && (count == 0 || count > 2))
-    failCommandLine("operands", matricesText(count), "A, or A and B");
+    failCommandLine("operands", std::to_string(count) + " matrices", "A, or A and B");
   if (takesOneMatrix && count != 1)
-    failCommandLine("--aat, --ata, --power", matricesText(count), "one");
+    failCommandLine("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
   if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
     failCommandLine("--aat, --ata, --power, --triple", "more than one of them", "one of them");
   if ((takesOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
@@ -169,8 +164,9 @@ void checkOutput(const SpGemmArguments& asked)
         "-o FILE, or -o - for standard output; --info, --check, --sum, --repeat and --json do without");
   if (!asked.output.empty() && asked.values.empty())
     formatOfMatrix(asked.output);
-  if (asked.output == "-" && asked.json)
-    failCommandLine("-o - and --json", "both write to standard output", "one of them");
+  if (asked.output == "-" && (asked.json || asked.sum))
+    failCommandLine(asked.json ? "-o - and --json" : "-o - and --sum", "both write to standard output",
+                    "one of them");
   if (asked.info && (!asked.output.empty() || asked.check || asked.sum || asked.repeats > 1))
     failCommandLine("--info beside -o, --check, --sum or --repeat", "--info makes no product",
                     "--info without them");
@@ -275,13 +271,17 @@ ProgramText spGemmText()
              "auto, rcm or none: number the rows of A anew (reverse Cuthill-McKee) for A A, --aat and --ata, "
              "so "
              "that tiles are fuller; auto does so where it pays, on the CPU and with --repeat 20 or more; C "
-             "comes back in the numbers of A"),
+             "comes back in the numbers of A; not with --mask, --accumulate, --max-memory, --triple or "
+             "--power from 3"),
          own("max-memory", "SIZE",
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
-             "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),
+             "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -; "
+             "with --galerkin "
+             "A P (or R A) and C must each fit"),
          own("check", "", "compare with a plain product in double"),
          own("sum", "",
-             "print the sum of the entries of C; triangles of an undirected graph A are a sixth of A A "
+             "print the sum of the entries of C; triangles of an undirected graph A without loops are a "
+             "sixth of A A "
              "--mask A --semiring plus-pair --sum"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory, time"),
          own("repeat", "N", "multiply N times and print the times"),

@@ -19,21 +19,6 @@ using namespace tessera;
 
 namespace {
 
-/// int64 if some files hold integers and all others integers or no values; f64 otherwise.
-class NaturalPrecision {
-public:
-  void add(const MatrixFile& file)
-  {
-    const bool isInteger = std::holds_alternative<CsrMatrix<std::int64_t>>(file.matrix);
-    integers_ |= isInteger;
-    reals_ |= !isInteger && !file.pattern;
-  }
-  Precision chosen() const { return integers_ && !reals_ ? Precision::int64 : Precision::f64; }
-
-private:
-  bool integers_ = false, reals_ = false;
-};
-
 template <class V>
 int runProducts(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files,
                 RunLog& log)
@@ -64,10 +49,12 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
     return generate(asked, host, log);
 
   std::vector<MatrixFile> files; // the operands, then D and the mask if there are any
-  NaturalPrecision natural;
+  bool areIntegers = false, areReals = false;
   const auto read = [&](const std::string& path) {
     files.push_back(readOperand(host, path, log));
-    natural.add(files.back());
+    const bool isInteger = std::holds_alternative<CsrMatrix<std::int64_t>>(files.back().matrix);
+    areIntegers |= isInteger;
+    areReals |= !isInteger && !files.back().pattern;
   };
   for (const std::string& path : asked.operands)
     read(path);
@@ -82,7 +69,8 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
     if (path != "-") // is read again when its turn comes, so that one of them at a time is in memory
       files.pop_back();
   }
-  const Precision precision = asked.precision.value_or(natural.chosen());
+  const Precision precision =
+      asked.precision.value_or(areIntegers && !areReals ? Precision::int64 : Precision::f64);
   switch (precision) {
   case Precision::int64:
     return runProducts<std::int64_t>(asked, threads, false, std::move(files), log);

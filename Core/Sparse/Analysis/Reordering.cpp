@@ -261,7 +261,7 @@ Reordering reorderForTiles(const Context& context, const CsrMatrix<V>& matrix, b
 {
   Reordering found;
   const auto stays = [&](const std::string& why) {
-    found.choice = "as given: " + why;
+    found.choice = "the rows keep their numbers: " + why;
     return found;
   };
   if (matrix.columns > largestTiledColumns)
@@ -278,11 +278,12 @@ Reordering reorderForTiles(const Context& context, const CsrMatrix<V>& matrix, b
   reordered = renumbered(context, matrix, numbering.oldOfNew, numbering.newOfOld);
   found.perPairAfter = productsPerPair(context, reordered, products);
   const std::string counts = decimals(found.perPairBefore, 1) + " products a pair of tiles as given, "
-                             + decimals(found.perPairAfter, 1) + " by the order of Cuthill and McKee";
+                             + decimals(found.perPairAfter, 1) + " by that of Cuthill and McKee";
   if (!always && (found.perPairAfter < 2 * found.perPairBefore || found.perPairAfter < productsPerTilePair))
     return stays(counts);
   found.numbering = std::move(numbering);
-  found.choice = "of Cuthill and McKee, reversed, for " + std::to_string(found.nodes) + " nodes: " + counts;
+  found.choice = "the rows get the reverse order of Cuthill and McKee, for " + std::to_string(found.nodes)
+                 + " nodes: " + counts;
   return found;
 }
 

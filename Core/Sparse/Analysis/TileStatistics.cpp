@@ -68,8 +68,9 @@ TileStatistics statisticsOf(const Histogram& histogram)
   for (std::size_t n = 1; n < histogram.size(); ++n) {
     const double apart = static_cast<double>(n) - statistics.mean;
     statistics.deviation += apart * apart * static_cast<double>(histogram[n]) / tiles;
-    if (below <= statistics.tiles / 2 && below + histogram[n] > statistics.tiles / 2)
-      statistics.median = static_cast<double>(n);
+    for (const std::uint64_t middle : {(statistics.tiles - 1) / 2, statistics.tiles / 2})
+      if (below <= middle && middle < below + histogram[n])
+        statistics.median += static_cast<double>(n) / 2;
     below += histogram[n];
   }
   statistics.deviation = std::sqrt(statistics.deviation);

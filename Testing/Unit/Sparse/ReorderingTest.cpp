@@ -124,7 +124,7 @@ TEST(Reordering, PartsEmptyRowsAndStarsAreNumberedOnce)
     EXPECT_EQ(found.numbering->oldOfNew[found.numbering->newOfOld[i]], i);
   }
   expectSame(renumbered(Context{}, reordered, found.numbering->newOfOld, found.numbering->oldOfNew), a);
-  EXPECT_EQ(reorderForTiles(Context{}, a, false, reordered).choice, "as given: few rows are alike");
+  EXPECT_EQ(reorderForTiles(Context{}, a, false, reordered).choice, "the rows keep their numbers: few rows are alike");
   EXPECT_FALSE(reorderForTiles(Context{}, emptyMatrix<double>(0, 0), false, reordered).numbering.has_value());
 }
 
