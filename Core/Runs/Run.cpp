@@ -325,12 +325,13 @@ private:
       if (request_.measuresResult)
         ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
       if (isLast && request_.measuresResult) {
-        JudgedRun<D> run = judged(input, found.chain.get(), running.host);
+        std::optional<double> determinant;
         if (ofStage.volumeChange)
-          run.medianDeterminant = ofStage.volumeChange->median;
-        run.isSeries = ofStage.isSeries;
-        run.device = context;
-        judgeResult<D>(run, summary, log_);
+          determinant = ofStage.volumeChange->median;
+        judgeResult<D>({registry_, request_, input, usesDirectionCosines_, inputs_->fixedInFile().direction,
+                        initial_.get(), found.chain.get(), running.host, determinant, ofStage.isSeries,
+                        context},
+                       summary, log_);
       }
     } catch (const Interrupted&) { // the levels of the stage are told, and the run ends below
     }
@@ -344,12 +345,6 @@ private:
     summary.stages.push_back(std::move(ofStage));
     stop_.endIfAsked(); // while the results were made
     return result;
-  }
-
-  JudgedRun<D> judged(const StageInput<D>& input, const TransformChain<D>* chain, const Context& host) const
-  {
-    return {registry_,      request_, input, usesDirectionCosines_, inputs_->fixedInFile().direction,
-            initial_.get(), chain,    host};
   }
 
   /// Tells the figures to the log, too. A transform without spatial derivatives does not end the run.
