@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace tessera {
 namespace {
@@ -50,23 +51,16 @@ constexpr std::array<Known, 10> knownComponents{{
                            "OpenCLMovingGenericImagePyramid"},
 }};
 
-bool hasWord(std::string_view words, std::string_view word)
-{
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == word)
-      return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return false;
-}
-
 }
 
 bool isElastixComponent(std::string_view role, std::string_view name)
 {
-  return std::ranges::any_of(
-      knownComponents, [&](const Known& known) { return known.role == role && hasWord(known.names, name); });
+  const std::string word = " " + std::string(name) + " ";
+  return name.find(' ') == std::string_view::npos
+         && std::ranges::any_of(knownComponents, [&](const Known& known) {
+              return known.role == role
+                     && (" " + std::string(known.names) + " ").find(word) != std::string::npos;
+            });
 }
 
 std::string_view replacedComponentNote(std::string_view role, std::string_view name)

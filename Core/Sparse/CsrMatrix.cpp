@@ -234,11 +234,8 @@ std::string sizeText(const AnyCsrMatrix& matrix)
          + std::to_string(entriesOf(matrix)) + " entries";
 }
 
+TESSERA_INSTANTIATE_FOR_NUMBERS(emptyMatrix<V>, checkMatrix<V>, withSortedRows<V>, transposed<V>);
 #define TESSERA_FOR_VALUE(V)                                                                                 \
-  template CsrMatrix<V> emptyMatrix<V>(std::size_t, std::size_t);                                            \
-  template bool checkMatrix<V>(const Context&, const CsrMatrix<V>&, const std::string&, RepeatedColumns);    \
-  template CsrMatrix<V> withSortedRows<V>(const Context&, const CsrMatrix<V>&);                              \
-  template CsrMatrix<V> transposed<V>(const Context&, const CsrMatrix<V>&);                                  \
   template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<double>&);                              \
   template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<float>&);                               \
   template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<std::int64_t>&);                        \

@@ -34,13 +34,13 @@ void logOptions(const RunRequest& request, const std::string& folder, Log& log)
                                                  : "unspecified, so no initial transform used"));
 }
 
-void logParameterText(const StageText& text, Log& log)
+void logFile(const std::string& what, const std::vector<std::string>& lines, Log& log)
 {
   log.detail("");
-  log.detail("=============== start of ParameterFile: " + text.path + " ===============");
-  for (const std::string& line : linesOf(text.text))
+  log.detail("=============== start of " + what + " ===============");
+  for (const std::string& line : lines)
     log.detail(line);
-  log.detail("=============== end of ParameterFile: " + text.path + " ===============");
+  log.detail("=============== end of " + what + " ===============");
   log.detail("");
 }
 
@@ -55,7 +55,7 @@ void logStageStart(const RegisterOptions& options, const StageText& text, std::s
   log.info("");
   log.info("Current time: " + currentTime() + ".");
   logOptions(options.request, folder, log);
-  logParameterText(text, log);
+  logFile("ParameterFile: " + text.path, linesOf(text.text), log);
 }
 
 std::vector<std::string> linesForLog(std::string_view text, const std::string& path)
@@ -75,12 +75,7 @@ std::vector<std::string> linesForLog(std::string_view text, const std::string& p
 
 void logTransformFile(const std::vector<std::string>& lines, Log& log)
 {
-  log.detail("");
-  log.detail("=============== start of TransformParameterFile ===============");
-  for (const std::string& line : lines)
-    log.detail(line);
-  log.detail("=============== end of TransformParameterFile ===============");
-  log.detail("");
+  logFile("TransformParameterFile", lines, log);
 }
 
 void logStageEnd(const StageSummary& summary, std::size_t stage, Log& log)
