@@ -115,8 +115,8 @@ const ComponentDescription& VectorPerTile<D>::description()
 {
   static const ComponentDescription description{
       "FieldInterpolator", "VectorPerTile",
-      "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; "
-      "whole-voxel spacing (Zachariadis et al. 2020)."};
+      "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; whole-voxel spacing "
+      "(Zachariadis et al. 2020)."};
   return description;
 }
 

@@ -16,8 +16,8 @@ const Parameter<bool> useNormalization =
 
 const Parameter<double> outlierDifference =
     realParameter("OutlierDifference", 0, Arity::perLevel, "intensity",
-                  "differences much larger than this are outliers, which count as this at most "
-                  "(Geman and McClure); 0: none are")
+                  "differences much larger than this are outliers, which count as this at most (Geman and "
+                  "McClure); 0: none are")
         .atLeast(0);
 
 const Parameter<std::string> intensityBoundUnit =

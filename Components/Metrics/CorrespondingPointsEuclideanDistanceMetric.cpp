@@ -11,8 +11,8 @@ namespace {
 
 const Parameter<double> pointErrorInMm =
     realParameter("PointErrorInMm", 0, Arity::perLevel, "mm",
-                  "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs "
-                  "nearer than e pull weakly; 0: as elastix does, all pull alike")
+                  "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs nearer "
+                  "than e pull weakly; 0: as elastix does, all pull alike")
         .atLeast(0)
         .atMost(1000); // beyond it the difference of two large numbers is left
 
@@ -82,11 +82,9 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
 {
   if (!level.points || level.points->fixedMm.empty()
       || level.points->fixedMm.size() != level.points->movingMm.size())
-    throw Error(
-        ExitCode::usage,
-        parameters_.where("Metric")
-            + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
-              "of as many points each.");
+    throw Error(ExitCode::usage, parameters_.where("Metric")
+                                     + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: "
+                                       "-fp and -mp with files of as many points each.");
   level_ = level;
   const MemoryPart part(context, "point pairs");
   onCuda_ = context.onCuda()

@@ -33,8 +33,8 @@ const Parameter<std::int64_t> kNearestNeighbours =
 
 const Parameter<std::int64_t> fixedFeatureOrder =
     integerParameter("FixedImageInterpolatorBSplineOrder", 1, 0, Arity::list, "",
-                     "order 0 to 5 of the interpolation of fixed image 1, 2, ... (the first "
-                     "value, which the others replace, is that of image 0)")
+                     "order 0 to 5 of the interpolation of fixed image 1, 2, ... (the first value, which the "
+                     "others replace, is that of image 0)")
         .atMost(5);
 
 /// An interpolator of the order that the parameters give fixed image `image`.
@@ -83,12 +83,12 @@ template <int D>
 void KNNGraphAlphaMutualInformation<D>::checkCount(std::size_t samples) const
 {
   if (samples > maxSamples)
-    parameters_.fail("Metric",
-                     "\"KNNGraphAlphaMutualInformation\" compares all pairs of samples, and "
-                         + std::to_string(samples) + " are too many",
-                     "Allowed: at most " + std::to_string(maxSamples)
-                         + " samples, such as (ImageSampler \"RandomCoordinate\") with "
-                           "(NumberOfSpatialSamples 5000)");
+    parameters_.fail(
+        "Metric",
+        "\"KNNGraphAlphaMutualInformation\" compares all pairs of samples, and " + std::to_string(samples)
+            + " are too many",
+        "Allowed: at most " + std::to_string(maxSamples)
+            + " samples, such as (ImageSampler \"RandomCoordinate\") with (NumberOfSpatialSamples 5000)");
 }
 
 template <int D>

@@ -17,10 +17,10 @@ const Parameter<double> localIntensityNoise =
         .atLeast(1e-3)
         .atMost(1); // less is lost in the rounding of sums
 
-const Parameter<bool> localIntensityNoiseIsShared = booleanParameter(
-    "LocalIntensityNoiseIsShared", true, Arity::perLevel,
-    "whether noise counts as contrast that both images have in common, so that an image stays where it is "
-    "beside itself; \"false\" pulls the moving image towards contrast");
+const Parameter<bool> localIntensityNoiseIsShared =
+    booleanParameter("LocalIntensityNoiseIsShared", true, Arity::perLevel,
+                     "whether noise counts as contrast that both images have in common, so that an image "
+                     "stays where it is beside itself; \"false\" pulls the moving image towards contrast");
 
 /// Each window has a sum of every one of these quantities.
 enum Quantity { ones, f, m, ff, mm, fm, quantityCount };

@@ -14,8 +14,8 @@ namespace {
 
 const Parameter<double> outlierShare =
     realParameter("OutlierShare", 0.5, Arity::perLevel, "standard deviations",
-                  "residuals much larger than this many standard deviations of the fixed "
-                  "intensities are outliers, which count as this at most (Geman and McClure)")
+                  "residuals much larger than this many standard deviations of the fixed intensities are "
+                  "outliers, which count as this at most (Geman and McClure)")
         .atLeast(1e-2); // below, all residuals are outliers before the registration, and nothing moves
 
 constexpr std::size_t lanes = 8; // pairs that a vector of doubles holds at most
@@ -90,8 +90,8 @@ const ComponentDescription& RobustNormalizedCorrelation::description()
 {
   static const ComponentDescription description{
       "Metric", "RobustNormalizedCorrelation",
-      "one minus the squared correlation of the intensities, with a bound for outliers "
-      "(Geman and McClure 1987); for the samplers Full and Grid",
+      "one minus the squared correlation of the intensities, with a bound for outliers (Geman and McClure "
+      "1987); for the samplers Full and Grid",
       joinedRows({{outlierShare}, imageTermParameters()})};
   return description;
 }

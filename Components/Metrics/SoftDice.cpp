@@ -34,8 +34,8 @@ const ComponentDescription& SoftDice::description()
 {
   static const ComponentDescription description{
       "Metric", "SoftDice",
-      "1 minus the Dice overlap of two images of one label, in which interpolated "
-      "intensities count in part (Drozdzal et al. 2016)",
+      "1 minus the Dice overlap of two images of one label, in which interpolated intensities count in part "
+      "(Drozdzal et al. 2016)",
       joinedRows({{foregroundValue}, imageTermParameters()})};
   return description;
 }

@@ -15,11 +15,11 @@ const Parameter<std::string> bendingEnergyIntegration =
                   "fixed image in closed form, of the last transform alone, a BSplineTransform",
                   {"Sampled", "Exact"});
 
-const Parameter<std::string> bendingEnergyUnit = textParameter(
-    "BendingEnergyUnit", "Millimetre", Arity::single,
-    "Millimetre: second derivatives of mm by mm; Voxel: of voxels by voxels of the level's fixed "
-    "image, so that one weight suits images of any spacing",
-    {"Millimetre", "Voxel"});
+const Parameter<std::string> bendingEnergyUnit =
+    textParameter("BendingEnergyUnit", "Millimetre", Arity::single,
+                  "Millimetre: second derivatives of mm by mm; Voxel: of voxels by voxels of the level's "
+                  "fixed image, so that one weight suits images of any spacing",
+                  {"Millimetre", "Voxel"});
 
 /// How often each stored entry of a symmetric matrix occurs in the whole matrix: once on the diagonal, twice
 /// off it.

@@ -71,8 +71,8 @@ const ComponentDescription& TransformFoldingPenalty<D>::description()
 {
   static const ComponentDescription description{
       "Metric", "TransformFoldingPenalty",
-      "against folds: mean of the square of log det J, J the "
-      "transform's spatial Jacobian (Modat et al. 2010)",
+      "against folds: mean of the square of log det J, J the transform's spatial Jacobian (Modat et al. "
+      "2010)",
       joinedRows({ValidSampleRule::parameters(), {foldingSampleGridSpacing, toleratedVolumeFactor}})};
   return description;
 }

@@ -58,8 +58,8 @@ const Parameter<std::string> resultImageFormat = textParameter(
 
 const Parameter<std::string> resultImagePixelType = textParameter(
     "ResultImagePixelType", "short", Arity::single,
-    "type of the result image's voxels; integers are rounded and clamped to its range. Without "
-    "it the type is that of the moving image; programs of the names of elastix take the default");
+    "type of the result image's voxels; integers are rounded and clamped to its range. Without it the type "
+    "is that of the moving image; programs of the names of elastix take the default");
 
 const Parameter<bool> compressResultImage =
     booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
@@ -211,14 +211,14 @@ void DefaultResampler<D>::warnOfPixelType() const
 template <int D>
 const ComponentDescription& DefaultResampler<D>::description()
 {
-  static const ComponentDescription description{
-      "Resampler",
-      "DefaultResampler",
-      "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler and OpenCLResampler mean "
-      "the same.",
-      {defaultPixelValue, resampleExtrapolation, writeResultImage, writeAfterResolution, writeAfterIteration,
-       resultImageFormat, resultImagePixelType, compressResultImage, resultImageName},
-      {"CUDAResampler", "OpenCLResampler"}};
+  static const ComponentDescription description{"Resampler",
+                                                "DefaultResampler",
+                                                "The moving image at T(x) for every voxel x of the fixed "
+                                                "grid; CUDAResampler and OpenCLResampler mean the same.",
+                                                {defaultPixelValue, resampleExtrapolation, writeResultImage,
+                                                 writeAfterResolution, writeAfterIteration, resultImageFormat,
+                                                 resultImagePixelType, compressResultImage, resultImageName},
+                                                {"CUDAResampler", "OpenCLResampler"}};
   return description;
 }
 

@@ -80,10 +80,10 @@ void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>
 {
   constexpr int pairs = symmetricCount(D);
   if (image_.order == 0)
-    throw Error(ExitCode::usage,
-                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between "
-                "voxels, its "
-                "spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
+    throw Error(
+        ExitCode::usage,
+        "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, "
+        "its spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
   const ListSamples<D> list = asList(samples);
   for (std::size_t i = 0; i < list.count; ++i) {
     double j[D][D], h[D][pairs];
@@ -128,10 +128,10 @@ template <int D>
 std::vector<FileEntry> DeformationFieldTransform<D>::fileEntries() const
 {
   if (fileName_.empty())
-    throw Error(ExitCode::unwritableOutput,
-                "DeformationFieldTransform: its field comes from another program's file, which a transform "
-                "parameter file cannot hold. Allowed: tessera-transform --write FILE.txt, which writes the "
-                "field beside it.");
+    throw Error(
+        ExitCode::unwritableOutput,
+        "DeformationFieldTransform: its field comes from another program's file, which a transform parameter "
+        "file cannot hold. Allowed: tessera-transform --write FILE.txt, which writes the field beside it.");
   return {{deformationFieldFileName.name, {fileName_}, {}},
           {deformationFieldDigest, {transformDigest(path_)}, {}},
           {deformationFieldInterpolationOrder.name, {}, {static_cast<double>(image_.order)}}};

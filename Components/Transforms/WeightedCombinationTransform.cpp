@@ -105,11 +105,11 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
 {
   const Nesting nesting;
   if (nested > maxNested)
-    throw Error(ExitCode::unreadableInput,
-                parameters.where(subTransforms.name)
-                    + ": combinations within combinations, so many that one must contain itself. Allowed: at "
-                      "most "
-                    + std::to_string(maxNested) + " within each other.");
+    throw Error(
+        ExitCode::unreadableInput,
+        parameters.where(subTransforms.name)
+            + ": combinations within combinations, so many that one must contain itself. Allowed: at most "
+            + std::to_string(maxNested) + " within each other.");
   if (files_.empty())
     parameters.fail(subTransforms.name, "no transforms to combine",
                     "Allowed: the files of one or more transforms");
@@ -139,8 +139,8 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
   if (std::abs(sum) < 1e-10)
     throw Error(ExitCode::registrationFailed,
                 name() + ": the sum of the weights is " + std::to_string(sum)
-                    + ", by which they cannot be normalized. Allowed: "
-                      "(NormalizeCombinationWeights \"false\"), or weights whose sum is not 0.");
+                    + ", by which they cannot be normalized. Allowed: (NormalizeCombinationWeights "
+                      "\"false\"), or weights whose sum is not 0.");
   return sum;
 }
 

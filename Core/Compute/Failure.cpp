@@ -16,8 +16,8 @@ namespace {
 Failure outOfMemory()
 {
   return {static_cast<int>(ExitCode::outOfMemory),
-          "memory: this run needs more than there is. Allowed: smaller images or matrices, a coarser "
-          "grid or another machine."};
+          "memory: this run needs more than there is. Allowed: smaller images or matrices, a coarser grid or "
+          "another machine."};
 }
 
 Failure outOfThreads()

@@ -190,14 +190,13 @@ Calibration calibrationOf(const ParameterMap& map)
 
 std::string calibrationText(const Calibration& calibration)
 {
-  std::string text =
-      "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
-      "(CalibrationVersion "
-      + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor + "\")\n(Threads "
-      + std::to_string(calibration.threads) + ")\n"
-      + (calibration.gpu.empty() ? "" : "(Gpu \"" + calibration.gpu + "\")\n")
-      + "\n// Nanoseconds an item: a sample, a voxel, a byte, a multiplication. Two numbers: with "
-        "one thread, with all.\n";
+  std::string text = "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
+                     "(CalibrationVersion "
+                     + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor
+                     + "\")\n(Threads " + std::to_string(calibration.threads) + ")\n"
+                     + (calibration.gpu.empty() ? "" : "(Gpu \"" + calibration.gpu + "\")\n")
+                     + "\n// Nanoseconds an item: a sample, a voxel, a byte, a multiplication. Two numbers: "
+                       "with one thread, with all.\n";
   const auto write = [&](const std::string& name, const double* numbers, std::size_t count) {
     if (!name.starts_with("Cpu") && calibration.gpu.empty())
       return;

@@ -15,12 +15,11 @@ struct Known {
 constexpr std::array<Known, 10> knownComponents{{
     {"Registration", "MultiResolutionRegistration MultiMetricMultiResolutionRegistration "
                      "MultiResolutionRegistrationWithFeatures"},
-    {"Transform",
-     "TranslationTransform EulerTransform SimilarityTransform AffineTransform BSplineTransform "
-     "RecursiveBSplineTransform BSplineStackTransform TranslationStackTransform EulerStackTransform "
-     "AffineLogStackTransform AffineDTITransform AffineLogTransform SplineKernelTransform "
-     "WeightedCombinationTransform DeformationFieldTransform MultiBSplineTransformWithNormal "
-     "BSplineTransformWithDiffusion ExternalTransform File"},
+    {"Transform", "TranslationTransform EulerTransform SimilarityTransform AffineTransform BSplineTransform "
+                  "RecursiveBSplineTransform BSplineStackTransform TranslationStackTransform "
+                  "EulerStackTransform AffineLogStackTransform AffineDTITransform AffineLogTransform "
+                  "SplineKernelTransform WeightedCombinationTransform DeformationFieldTransform "
+                  "MultiBSplineTransformWithNormal BSplineTransformWithDiffusion ExternalTransform File"},
     {"Metric",
      "AdvancedMattesMutualInformation NormalizedMutualInformation AdvancedNormalizedCorrelation "
      "AdvancedMeanSquares AdvancedKappaStatistic TransformBendingEnergyPenalty TransformRigidityPenalty "
@@ -30,25 +29,24 @@ constexpr std::array<Known, 10> knownComponents{{
      "KNNGraphAlphaMutualInformation PatternIntensity NormalizedGradientCorrelation GradientDifference "
      "StatisticalShapePenalty MissingStructurePenalty PolydataDummyPenalty Impact ViolaWells "
      "MutualInformationHistogram MattesMutualInformation MattesMutualInformationWithRigidityPenalty"},
-    {"Optimizer", "AdaptiveStochasticGradientDescent StandardGradientDescent RegularStepGradientDescent "
-                  "RSGDEachParameterApart QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell "
-                  "Simplex CMAEvolutionStrategy FullSearch FiniteDifferenceGradientDescent "
-                  "SimultaneousPerturbation PreconditionedGradientDescent "
-                  "PreconditionedStochasticGradientDescent AdaGrad AdaptiveStochasticLBFGS "
-                  "AdaptiveStochasticVarianceReducedGradient"},
+    {"Optimizer",
+     "AdaptiveStochasticGradientDescent StandardGradientDescent RegularStepGradientDescent "
+     "RSGDEachParameterApart QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell Simplex "
+     "CMAEvolutionStrategy FullSearch FiniteDifferenceGradientDescent SimultaneousPerturbation "
+     "PreconditionedGradientDescent PreconditionedStochasticGradientDescent AdaGrad AdaptiveStochasticLBFGS "
+     "AdaptiveStochasticVarianceReducedGradient"},
     {"ImageSampler", "RandomCoordinate MultiInputRandomCoordinate Random RandomSparseMask Grid Full"},
-    {"Interpolator",
-     "BSplineInterpolator BSplineInterpolatorFloat ReducedDimensionBSplineInterpolator LinearInterpolator "
-     "NearestNeighborInterpolator RayCastInterpolator"},
-    {"ResampleInterpolator", "FinalBSplineInterpolator FinalBSplineInterpolatorFloat "
-                             "FinalReducedDimensionBSplineInterpolator FinalLinearInterpolator "
-                             "FinalNearestNeighborInterpolator FinalRayCastInterpolator"},
+    {"Interpolator", "BSplineInterpolator BSplineInterpolatorFloat ReducedDimensionBSplineInterpolator "
+                     "LinearInterpolator NearestNeighborInterpolator RayCastInterpolator"},
+    {"ResampleInterpolator",
+     "FinalBSplineInterpolator FinalBSplineInterpolatorFloat FinalReducedDimensionBSplineInterpolator "
+     "FinalLinearInterpolator FinalNearestNeighborInterpolator FinalRayCastInterpolator"},
     {"Resampler", "DefaultResampler OpenCLResampler CUDAResampler"},
     {"FixedImagePyramid", "FixedSmoothingImagePyramid FixedRecursiveImagePyramid FixedShrinkingImagePyramid "
                           "FixedGenericImagePyramid OpenCLFixedGenericImagePyramid"},
-    {"MovingImagePyramid", "MovingSmoothingImagePyramid MovingRecursiveImagePyramid "
-                           "MovingShrinkingImagePyramid MovingGenericImagePyramid "
-                           "OpenCLMovingGenericImagePyramid"},
+    {"MovingImagePyramid",
+     "MovingSmoothingImagePyramid MovingRecursiveImagePyramid MovingShrinkingImagePyramid "
+     "MovingGenericImagePyramid OpenCLMovingGenericImagePyramid"},
 }};
 
 }

@@ -165,10 +165,9 @@ private:
   void insert(const Line& line, ParameterEntry entry)
   {
     if (entry.name.empty()) {
-      notes_.push_back(
-          map_.where(entry) + ": " + printable(line.text)
-          + ": there is a blank before the name, so the line is not read, as in elastix. Allowed: "
-            "the name right after \"(\".");
+      notes_.push_back(map_.where(entry) + ": " + printable(line.text)
+                       + ": there is a blank before the name, so the line is not read, as in elastix. "
+                         "Allowed: the name right after \"(\".");
       return map_.add(std::move(entry));
     }
     const auto [position, isNew] = positions_.try_emplace(entry.name, map_.entries().size());

@@ -25,11 +25,9 @@ const OptimizableTransform<D>& optimizable(const Transform<D>& transform)
 {
   if (const auto* found = dynamic_cast<const OptimizableTransform<D>*>(&transform))
     return *found;
-  throw Error(
-      ExitCode::usage,
-      transform.name()
-          + ": asked for derivatives by its parameters: it has none. Allowed: to use it as an initial "
-            "transform, or in a transform parameter file.");
+  throw Error(ExitCode::usage, transform.name()
+                                   + ": asked for derivatives by its parameters: it has none. Allowed: to "
+                                     "use it as an initial transform, or in a transform parameter file.");
 }
 
 template <int D>

@@ -75,8 +75,8 @@ void fitStage(const Registry& registry, const RunRequest& run, CheckedStage<D>& 
     throw Error(ExitCode::outOfMemory,
                 request.where + ": \"" + request.text + "\": " + why
                     + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
-                      "NumberOfSpatialSamples), a wider "
-                      "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
+                      "NumberOfSpatialSamples), a wider grid spacing, more with --max-device-memory if that "
+                      "was given, or \"cpu\".");
   stage.prepared.choice = {{DeviceKind::cpu, 0}, "cpu: " + why};
   stage.prepared.plans.clear();
 }

@@ -94,9 +94,8 @@ void checkRequest(const RunRequest& request)
     throw Error(ExitCode::usage, "a request without a stage. Allowed: at least one.");
   const bool isCarried = request.inverseToo && !request.movingLabels.isGiven();
   if (request.fixedLabels.isGiven() != request.movingLabels.isGiven() && !isCarried)
-    throw Error(ExitCode::usage,
-                "command line: --fLabels and --mLabels: only one of them is given, and they are compared. "
-                "Allowed: both, or none; --fLabels alone with --inverse-too.");
+    throw Error(ExitCode::usage, "command line: --fLabels and --mLabels: only one of them is given, and they "
+                                 "are compared. Allowed: both, or none; --fLabels alone with --inverse-too.");
   checkMaskCount("fMask", request.fixedMasks.size(), request.fixed.size());
   checkMaskCount("mMask", request.movingMasks.size(), request.moving.size());
   checkNameable("-t0", request.initialTransform.path);

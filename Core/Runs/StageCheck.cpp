@@ -225,11 +225,10 @@ void requireOneSeries(bool isOne, const InputHeaders& headers, std::size_t term)
     return images[term < images.size() ? term : 0].path;
   };
   if (!isOne)
-    throw Error(
-        ExitCode::unreadableInput,
-        "-f: " + pathOf(headers.fixed) + " and -m: " + pathOf(headers.moving)
-            + ": two images, where the times of one series are registered to each other, and no image "
-              "to another one. Allowed: the series both as -f and as -m.");
+    throw Error(ExitCode::unreadableInput,
+                "-f: " + pathOf(headers.fixed) + " and -m: " + pathOf(headers.moving)
+                    + ": two images, where the times of one series are registered to each other, and no "
+                      "image to another one. Allowed: the series both as -f and as -m.");
 }
 
 template <int D>

@@ -49,12 +49,11 @@ const auto leaveOutFilling = booleanParameter(
     "LeaveOutFilling", false, Arity::single,
     "leave out voxels of one value that lies far from all others, such as -32768 or 1e20, or take them for "
     "background if they surround the others; all parameter files of a run must say so");
-const auto scheduleForImageSize = integerParameter("ScheduleForImageSize", 0, 0, Arity::single, "voxels",
-                                                   "the size of a fixed image, along its longest axis, that "
-                                                   "ImagePyramidSchedule and FinalGridSpacingInVoxels "
-                                                   "are for; for another size both are multiplied by the "
-                                                   "nearest power of two, but no factor falls below 1; 0: "
-                                                   "for every size");
+const auto scheduleForImageSize =
+    integerParameter("ScheduleForImageSize", 0, 0, Arity::single, "voxels",
+                     "the size of a fixed image, along its longest axis, that ImagePyramidSchedule and "
+                     "FinalGridSpacingInVoxels are for; for another size both are multiplied by the nearest "
+                     "power of two, but no factor falls below 1; 0: for every size");
 const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
                                            "format of transform parameter files", {"TXT", "TOML"});
 }

@@ -23,11 +23,11 @@ MatrixFormat formatOfMatrix(const std::string& path)
     return MatrixFormat::metis;
   if (suffix == ".el" || suffix == ".edges" || suffix == ".txt")
     return MatrixFormat::edgeList;
-  throw Error(ExitCode::usage,
-              path
-                  + ": the suffix names no format of matrices. Allowed: .mtx, .graph, .metis, .el, .edges, "
-                    ".txt, each "
-                    "also with .gz, and .npz, .tcsr; or - for Matrix Market on standard input or output.");
+  throw Error(
+      ExitCode::usage,
+      path
+          + ": the suffix names no format of matrices. Allowed: .mtx, .graph, .metis, .el, .edges, .txt, "
+            "each also with .gz, and .npz, .tcsr; or - for Matrix Market on standard input or output.");
 }
 
 MatrixFile readMatrix(const Context& context, const std::string& path)

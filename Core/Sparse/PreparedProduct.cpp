@@ -123,8 +123,8 @@ template <class V>
 void PreparedProduct<V>::checkOptions() const
 {
   if (options_.algorithm == SpGemmAlgorithm::tsparse)
-    throw Error(ExitCode::device, "A B: algorithm tsparse: it needs a CUDA device. Allowed on the CPU: auto, "
-                                  "tiles or rows.");
+    throw Error(ExitCode::device,
+                "A B: algorithm tsparse: it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.");
   checkOptionsOf(context_, a_.rows, b_.columns, options_);
 }
 

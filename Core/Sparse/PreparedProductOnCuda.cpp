@@ -45,9 +45,8 @@ PreparedOperands<V>::PreparedOperands(const Context& context, const CsrMatrix<V>
     b = preparedOperand(context, givenB, options.transposeB, "B");
   checkOptionsOf(context, a.rows, (b ? *b : a).columns, options);
   if (options.algorithm == SpGemmAlgorithm::tsparse && !options.half)
-    throw Error(ExitCode::usage, "A B: algorithm tsparse: it multiplies numbers of half precision. "
-                                 "Allowed: half precision (f16), or "
-                                 "another algorithm.");
+    throw Error(ExitCode::usage, "A B: algorithm tsparse: it multiplies numbers of half precision. Allowed: "
+                                 "half precision (f16), or another algorithm.");
   if constexpr (std::is_same_v<V, float>)
     if (options.half && options.algorithm != SpGemmAlgorithm::tsparse) {
       HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, b ? *b : a);

@@ -177,10 +177,8 @@ SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const C
                           const SpGemmOptions<V>& options, CsrMatrix<V>* first)
 {
   if (options.accumulate || options.dropTolerance || options.half)
-    throw Error(
-        ExitCode::usage,
-        "plan of A B: D, tolerance or half precision: their patterns depend on numbers. Allowed: semiring, "
-        "algorithm, transposition, mask and scale.");
+    throw Error(ExitCode::usage, "plan of A B: D, tolerance or half precision: their patterns depend on "
+                                 "numbers. Allowed: semiring, algorithm, transposition, mask and scale.");
   orderOfA_ = preparedOrder(context, a, options.transposeA, "A");
   orderOfB_ = preparedOrder(context, b, options.transposeB, "B");
   if (context.onCuda()) {

@@ -319,10 +319,10 @@ int main(int argc, char** argv)
 {
   std::string verb;
   std::vector<std::string> files;
-  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points "
-                                           "IMAGE | move-points LIKE POINTS | header IMAGE | "
-                                           "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH "
-                                           "| dice A B | json FILE POINTER | peak-memory -- COMMAND");
+  options::options_description description(
+      "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | move-points LIKE POINTS | "
+      "header IMAGE | images-agree A B | numbers-agree A B | points-agree FOUND TRUTH | dice A B | json FILE "
+      "POINTER | peak-memory -- COMMAND");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));

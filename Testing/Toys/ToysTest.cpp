@@ -97,9 +97,9 @@ const Registry& toys()
 }
 
 constexpr const char* stageOfToys =
-    "(Metric \"SumOfAbsoluteDifferences\") (Transform \"StretchTransform\") "
-    "(Optimizer \"AdaptiveStochasticGradientDescent\") (MaximumNumberOfIterations 150) "
-    "(AutomaticScalesEstimation \"true\") (NewSamplesEveryIteration \"false\")";
+    "(Metric \"SumOfAbsoluteDifferences\") (Transform \"StretchTransform\") (Optimizer "
+    "\"AdaptiveStochasticGradientDescent\") (MaximumNumberOfIterations 150) (AutomaticScalesEstimation "
+    "\"true\") (NewSamplesEveryIteration \"false\")";
 
 /// The moving image of stageInput is the fixed one 0.7 mm to the left.
 void expectTheShiftIsFound(Context context, const std::string& interpolator)

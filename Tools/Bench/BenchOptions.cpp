@@ -13,43 +13,39 @@ ProgramText benchText()
       "of them; may be repeated (default: those of the literature, T A B [T] [A] [B] AB TABES)"));
   const Option tile =
       repeated(ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)"));
-  const Option method = repeated(ownOption(
-      "method", "NAME",
-      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, "
-      "plus-pair and plus-pair-masked (the matrix is its own mask; one of the two alone), on CUDA more; "
-      "files: nii.gz, mha-compressed, "
-      "nii, mha or nrrd; may be repeated"));
+  const Option method = repeated(
+      ownOption("method", "NAME",
+                "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, "
+                "plus-pair and plus-pair-masked (the matrix is its own mask; one of the two alone), on CUDA "
+                "more; files: nii.gz, mha-compressed, nii, mha or nrrd; may be repeated"));
   const Option matrix = repeated(
       ownOption("matrix", "NAME",
                 "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)"));
-  const Option metric = repeated(
-      ownOption("metric", "NAME",
-                "cost: may be repeated (default: NormalizedMutualInformation, LocalNormalizedCorrelation and "
-                "SelfSimilarity)"));
+  const Option metric = repeated(ownOption("metric", "NAME",
+                                           "cost: may be repeated (default: NormalizedMutualInformation, "
+                                           "LocalNormalizedCorrelation and SelfSimilarity)"));
   const Option pixels = repeated(ownOption(
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)"));
   const Option block = repeated(
       ownOption("block", "THREADS",
                 "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)"));
   Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
-  Option sigma = ownOption("sigma", "SAMPLES",
-                           "cost: standard deviation of Gaussian windows of LocalNormalizedCorrelation "
-                           "(default: box windows)");
+  Option sigma = ownOption(
+      "sigma", "SAMPLES",
+      "cost: standard deviation of Gaussian windows of LocalNormalizedCorrelation (default: box windows)");
   return {
       "tessera-bench",
       "tessera-bench --device cuda --tile 5",
       "Measures dense B-spline fields (bsi, the default), the adjoint of such fields by each summation of "
-      "gradients (adjoint), dense costs and their parts (cost), "
-      "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
-      "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
-      "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
-      "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
-      "(landmarks), products R A P of algebraic multigrid (galerkin; its volumes are nodes) or "
-      "products of sparse matrices with themselves (spgemm) "
-      "beside the machine's own limit; or the rates by which --device auto chooses "
-      "(calibrate), which it stores, and with --model what the performance model must know about a GPU; or "
-      "kernels with several block sizes beside what the model predicts (model). What the GPUs of this "
-      "machine were measured as is shown by machine.",
+      "gradients (adjoint), dense costs and their parts (cost), the exact bending energy (bending; its "
+      "volumes are control points), images resampled beside ITK's filter (resample), the inverse of a "
+      "B-spline after an affine transform (inverse), Gaussian pyramids and their filters beside ITK's "
+      "(pyramid), files read and written beside ITK (files), landmarks tracked by structure tensors, splines "
+      "of landmarks fitted and their fields (landmarks), products R A P of algebraic multigrid (galerkin; "
+      "its volumes are nodes) or products of sparse matrices with themselves (spgemm) beside the machine's "
+      "own limit; or the rates by which --device auto chooses (calibrate), which it stores, and with --model "
+      "what the performance model must know about a GPU; or kernels with several block sizes beside what the "
+      "model predicts (model). What the GPUs of this machine were measured as is shown by machine.",
       {{"What",
         {volume, transform, tile, method,
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,

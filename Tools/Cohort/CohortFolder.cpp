@@ -59,8 +59,7 @@ std::optional<CohortFile> readCohortFile(const std::string& folder)
   const auto refuse = [&](const std::string& wrong) -> Error {
     return {ExitCode::usage,
             path + ": " + wrong
-                + ". Allowed: a folder that this version of tessera-cohort has made, or a new "
-                  "one for -out."};
+                + ". Allowed: a folder that this version of tessera-cohort has made, or a new one for -out."};
   };
   if (!file.failure.empty())
     throw refuse(file.failure);

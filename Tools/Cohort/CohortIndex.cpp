@@ -76,9 +76,9 @@ std::string thumbnailSource(const std::string& folder, const CohortRow& row, con
   const std::string path = folder + "/" + row.thumbnail;
   const std::string bytes = readTextFile(path).text;
   if (bytes.empty())
-    throw Error(ExitCode::unreadableInput, path + ": the thumbnail of row " + row.id
-                                               + " cannot be read. Allowed: a JPEG file that is there, "
-                                                 "or a row without a thumbnail.");
+    throw Error(ExitCode::unreadableInput,
+                path + ": the thumbnail of row " + row.id
+                    + " cannot be read. Allowed: a JPEG file that is there, or a row without a thumbnail.");
   return "data:image/jpeg;base64," + base64(bytes);
 }
 

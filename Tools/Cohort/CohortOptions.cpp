@@ -104,10 +104,9 @@ ProgramText cohortText()
          ownOption("jobs", "N", "rows at once; without it one a thread on the CPU, 4 a GPU on CUDA"),
          ownOption("max-memory", "SIZE",
                    "memory of this machine that the rows may take together, such as 8GB"),
-         ownOption(
-             "shard", "I/N",
-             "only rows I, I+N, I+2N, ...; \"slurm\": by the task of a job array. Not needed for processes "
-             "that see the same folder: they share the rows"),
+         ownOption("shard", "I/N",
+                   "only rows I, I+N, I+2N, ...; \"slurm\": by the task of a job array. Not needed for "
+                   "processes that see the same folder: they share the rows"),
          again,
          ownOption("verify", "", "compare the digests of the outputs of rows that are done"),
          ownOption("no-pages", "",

@@ -91,8 +91,8 @@ private:
     if (doneBefore > 0 && options_.again.empty())
       log_.info(
           "Of the rows that are ready, " + std::to_string(doneBefore)
-          + " were done before and are done again, because their images or parameter files have changed "
-            "or results are missing. Ctrl-C stops this; another folder for -out keeps what is there.");
+          + " were done before and are done again, because their images or parameter files have changed or "
+            "results are missing. Ctrl-C stops this; another folder for -out keeps what is there.");
   }
 
   void startWorkers()
@@ -105,8 +105,8 @@ private:
       if (gpus.empty())
         throw Error(ExitCode::device,
                     "--device: " + std::to_string(cudaRows)
-                        + " rows are to run on cuda, and this machine has no GPU that can be "
-                          "used. Allowed: a machine with one, or a cohort of --device cpu.");
+                        + " rows are to run on cuda, and this machine has no GPU that can be used. Allowed: "
+                          "a machine with one, or a cohort of --device cpu.");
       lanes_ = options_.jobs > 0 ? std::max(1, options_.jobs / static_cast<int>(gpus.size())) : lanesOfGpu;
       gpuOfWorker_ = gpus;
     }
@@ -345,16 +345,16 @@ private:
     } else if (tally_.alike() >= alikeBeforeStop && !options_.noEarlyStop && !isStopping_) {
       isStopping_ = true;
       log_.error(std::to_string(alikeBeforeStop)
-                 + " rows in succession failed alike, so no more are begun. Allowed: "
-                   "a table or parameter files without this fault, or --no-early-stop.");
+                 + " rows in succession failed alike, so no more are begun. Allowed: a table or parameter "
+                   "files without this fault, or --no-early-stop.");
     }
   }
 
   void stopForWantOfDisk()
   {
     if (!isStopping_)
-      log_.error("-out: results cannot be written, so no more rows are begun. Allowed: a folder that "
-                 "takes them, on a disk with room, and the same command again.");
+      log_.error("-out: results cannot be written, so no more rows are begun. Allowed: a folder that takes "
+                 "them, on a disk with room, and the same command again.");
     isStopping_ = true;
     code_ = static_cast<int>(ExitCode::unwritableOutput);
   }

@@ -72,9 +72,8 @@ void OpenCohort::checkRows() const
     ids.insert(row.id);
   for (const std::string& id : options_.again)
     if (!ids.contains(id))
-      throw Error(ExitCode::usage, "--again " + id
-                                       + ": the table has no such row. Allowed: an id, \"failed\" or "
-                                         "\"all\".");
+      throw Error(ExitCode::usage,
+                  "--again " + id + ": the table has no such row. Allowed: an id, \"failed\" or \"all\".");
 }
 
 void OpenCohort::settleCohortFile()

@@ -97,12 +97,11 @@ int withOutputShown(int code, RunLog& log)
   const std::type_info* const type = abi::__cxa_current_exception_type();
   const bool lacksMemory = type ? *type == typeid(std::bad_alloc) || *type == typeid(std::system_error)
                                 : std::uncaught_exceptions() > 0;
-  const char* const text =
-      lacksMemory
-          ? "ERROR: memory: this run needs more memory or threads than there are. Allowed: smaller "
-            "images or matrices, a coarser grid or another machine.\n"
-          : "ERROR: the program itself: it cannot go on. This is a defect of the program; please report "
-            "it.\n";
+  const char* const text = lacksMemory
+                               ? "ERROR: memory: this run needs more memory or threads than there are. "
+                                 "Allowed: smaller images or matrices, a coarser grid or another machine.\n"
+                               : "ERROR: the program itself: it cannot go on. This is a defect of the "
+                                 "program; please report it.\n";
   static std::atomic_flag isEntered;
   if (!isEntered.test_and_set()) {
     static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
@@ -180,15 +179,14 @@ std::vector<Option> readingOptionsOfImages()
 {
   const Option series = repeated(
       ownOption("series", "NAME",
-                "UID or description of the DICOM series to read from a folder with several; may be "
-                "repeated, for several folders; FOLDER/NAME in place of the folder names it for one image"));
-  return {
-      series,
-      ownOption("allow-missing-slices", "",
-                "a DICOM series may lack slices; they are interpolated between their neighbours"),
-      ownOption("pixel-spacing", "MM",
-                "spacing of pictures (JPEG, PNG, TIFF, BMP) instead of the one in the file: a number, or one "
-                "for each axis with commas, such as 0.5,0.5")};
+                "UID or description of the DICOM series to read from a folder with several; may be repeated, "
+                "for several folders; FOLDER/NAME in place of the folder names it for one image"));
+  return {series,
+          ownOption("allow-missing-slices", "",
+                    "a DICOM series may lack slices; they are interpolated between their neighbours"),
+          ownOption("pixel-spacing", "MM",
+                    "spacing of pictures (JPEG, PNG, TIFF, BMP) instead of the one in the file: a number, or "
+                    "one for each axis with commas, such as 0.5,0.5")};
 }
 
 ReadingOptions readingOptionsOf(const Arguments& arguments)
@@ -295,10 +293,9 @@ int runProgram(const std::function<int(RunLog&)>& body, const char* failureLine)
     requireStack();
     const int code = body(log);
     if (ChunkLoop::lacksThreads)
-      log.warning(
-          "threads: the system let this program create fewer threads than it asked for; the results are "
-          "the same, the run took longer. "
-          + allowedThreads());
+      log.warning("threads: the system let this program create fewer threads than it asked for; the results "
+                  "are the same, the run took longer. "
+                  + allowedThreads());
     return withOutputShown(code, log);
   } catch (...) {
     const Failure failure = failureOf(std::current_exception(), caughtSignal());

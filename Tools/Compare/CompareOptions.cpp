@@ -50,17 +50,16 @@ ProgramText compareText()
          ownOption("mLabels", "IMAGE", "label map beside -m, on the grid of --fLabels")}},
        {"How, and what is written",
         {ownOption("range", "L",
-                   "range of grey values in the structural similarity (SSIM); without it the largest "
-                   "less the least value of the first image"),
+                   "range of grey values in the structural similarity (SSIM); without it the largest less "
+                   "the least value of the first image"),
          ownOption("pictures", "FOLDER",
                    "write checkerboard.png, difference.png and edges.png: axial, coronal and sagittal "
                    "slices. The folder is made if it is missing"),
          ownOption("at", "X,Y,Z", "voxel through which the slices of the pictures go (default: the middle)"),
          ownOption("json", "FILE", "write the figures as JSON"),
-         ownOption(
-             "device", "NAME",
-             "where -f and -m are compared: auto (default: a GPU, if there is one and the CPU would take "
-             "longer than it takes to start it), cpu, cuda or cuda:N")}},
+         ownOption("device", "NAME",
+                   "where -f and -m are compared: auto (default: a GPU, if there is one and the CPU would "
+                   "take longer than it takes to start it), cpu, cuda or cuda:N")}},
        {"Reading images", readingOptionsOfImages()},
        commonOptions()},
       exitCodesText()};

@@ -273,10 +273,9 @@ void addNotes(ImageHeader& header, const DicomSeries& series)
   const auto& [slices, places, notes] = series;
   header.notes.insert(header.notes.end(), notes.begin(), notes.end());
   if (isSheared(geometryOf<3>(header)))
-    header.notes.push_back(
-        header.path
-        + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
-          "not perpendicular");
+    header.notes.push_back(header.path
+                           + ": the slices are shifted against each other (gantry tilt), so the axes of the "
+                             "image are not perpendicular");
   if (const std::size_t gridSlices = places.back() + 1; gridSlices > slices.size())
     header.notes.push_back(
         header.path + ": " + std::to_string(gridSlices - slices.size()) + " of " + std::to_string(gridSlices)

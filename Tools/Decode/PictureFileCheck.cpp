@@ -382,10 +382,9 @@ std::vector<std::string> notesOnPicture(const ImageHeader& header, const Reading
     tell("its Orientation, " + std::to_string(first.orientation)
          + ", is applied: rows run from the top and pixels from the left");
   if (const std::size_t orientation = tiff ? 1 : exifOrientation(header.path); orientation > 1)
-    tell(
-        "its EXIF orientation, " + std::to_string(orientation)
-        + ", is not applied: other programs show it turned or mirrored (magick IN -auto-orient OUT turns the "
-          "pixels)");
+    tell("its EXIF orientation, " + std::to_string(orientation)
+         + ", is not applied: other programs show it turned or mirrored (magick IN -auto-orient OUT turns "
+           "the pixels)");
   if (!text.scale.empty())
     tell("the text of ImageJ in it says that a value is " + text.scale + ", which is not applied");
   if (constexpr int palette = 3; first.photometric == palette)

@@ -249,14 +249,13 @@ void TiffFile::check(bool framesAreSlices) const
   const TiffText said = text();
   const std::uint64_t slices = framesAreSlices && said.slices == 1 ? said.frames : said.slices;
   if (!said.writer.empty() && (pictures_.size() > slices || pictures_.size() < said.pictures))
-    failToRead(
-        path_,
-        "the text of " + said.writer + " in it names " + std::to_string(said.channels) + " channels, "
-            + std::to_string(said.slices) + " slices and " + std::to_string(said.frames)
-            + " frames, and it holds " + std::to_string(pictures_.size())
-            + " pictures: they are not the slices of one volume",
-        "one channel at one time, with a directory for each slice; Fiji makes it by Image > Duplicate, and "
-        "slices of frames by Image > Properties");
+    failToRead(path_,
+               "the text of " + said.writer + " in it names " + std::to_string(said.channels) + " channels, "
+                   + std::to_string(said.slices) + " slices and " + std::to_string(said.frames)
+                   + " frames, and it holds " + std::to_string(pictures_.size())
+                   + " pictures: they are not the slices of one volume",
+               "one channel at one time, with a directory for each slice; Fiji makes it by Image > "
+               "Duplicate, and slices of frames by Image > Properties");
   if (ownType())
     return;
   if (const auto misread = std::ranges::find_if(pictures_, isMisread); misread != pictures_.end())

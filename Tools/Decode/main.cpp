@@ -168,9 +168,8 @@ int main(int count, char**)
   int kind = 0;
   socklen_t length = sizeof kind;
   if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &kind, &length) != 0) {
-    std::puts(
-        "tessera-decode reads and writes files for the other programs of Tessera, which start it. It takes "
-        "no command line.");
+    std::puts("tessera-decode reads and writes files for the other programs of Tessera, which start it. It "
+              "takes no command line.");
     return static_cast<int>(count > 1 ? ExitCode::done : ExitCode::usage); // --help
   }
   quietenGdcm();

@@ -83,8 +83,8 @@ ProgramText followText()
          ownOption("existing", "WHICH",
                    "of the images that are in the folder already: newest (default), all or none"),
          ownOption("every", "",
-                   "images that come faster than they are done wait their turn. Without this the newest "
-                   "one is next, and the ones before it are passed"),
+                   "images that come faster than they are done wait their turn. Without this the newest one "
+                   "is next, and the ones before it are passed"),
          ownOption("series", "FILE", "moving images: the volumes of this image in four dimensions"),
          ownOption("time-axis", "", "the image of --series has three dimensions, and the last one is time"),
          ownOption("labels", "FILE",
@@ -94,8 +94,8 @@ ProgramText followText()
                    "points of the fixed image, to bring to each moving image: points.txt there")}},
        {"Registration",
         {{"p", "FILE",
-          "parameter file; several are stages. A name such as FreeFormFollow is one of the files that "
-          "come with the program",
+          "parameter file; several are stages. A name such as FreeFormFollow is one of the files that come "
+          "with the program",
           true},
          {"t0", "FILE", "transform parameter file to start from, before the stages of each update"},
          ownOption("start-at", "FILE",
@@ -113,16 +113,16 @@ ProgramText followText()
                    "folders of updates, with their transforms: last (default), all or none"),
          ownOption("keep", "N", "with --write all: the last N folders alone stay"),
          ownOption("warped", "", "write the moving image on the grid of the fixed one, too"),
-         ownOption("parameters", "",
-                   "write what was run, too: parameters.N.txt, with which tessera --start-at repeats the "
-                   "update")}},
+         ownOption(
+             "parameters", "",
+             "write what was run, too: parameters.N.txt, with which tessera --start-at repeats the update")}},
        {"Results of a series",
         {ownOption("reference", "WHICH",
                    "mean (default: the first volume, then the mean of the result), first, the number of a "
                    "volume from 0, or fixed, which is -f"),
          ownOption("order", "WHICH",
-                   "the six numbers in motion.tsv: fsl (default), turns in rad before shifts in mm, or "
-                   "spm, shifts before turns"),
+                   "the six numbers in motion.tsv: fsl (default), turns in rad before shifts in mm, or spm, "
+                   "shifts before turns"),
          ownOption("report", "",
                    "write series.html, too: the motion, and the intensities over time before and after")}},
        {"Reading images", readingOptionsHere()},

@@ -183,9 +183,8 @@ template <int D>
 int trackIn(const FindOptions& options, Log& log)
 {
   if (D == 2 && options.method == "sest")
-    throw Error(ExitCode::usage,
-                "command line: --method sest: -f is an image of dimension 2. Allowed: mind, or "
-                "images of dimension 3.");
+    throw Error(ExitCode::usage, "command line: --method sest: -f is an image of dimension 2. Allowed: mind, "
+                                 "or images of dimension 3.");
   Registry registry;
   registerComponents(registry);
   PartClock clock(log);

@@ -45,10 +45,9 @@ OptionGroup findOptionsText()
                  "patches, one search about -t0 and one backwards, for images of one modality"),
        ownOption("reach", "VOXELS",
                  "track --method sest: how far it searches along each axis, 1 to 12 (default 12)"),
-       ownOption(
-           "keypoints", "N",
-           "detect, and track --method mind: keypoints are taken further apart until there are at most so "
-           "many (default of track: 8000; detect takes all)"),
+       ownOption("keypoints", "N",
+                 "detect, and track --method mind: keypoints are taken further apart until there are at most "
+                 "so many (default of track: 8000; detect takes all)"),
        ownOption(
            "spacing", "MM",
            "edge of the cubic voxels that are searched (default: a cube of the volume of a voxel of -f)"),

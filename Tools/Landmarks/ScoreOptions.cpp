@@ -98,8 +98,8 @@ ProgramText landmarksText()
 {
   const Option moving{
       "m", "IMAGE",
-      "moving image, for landmarks that are voxels and for --convention rounded; track: several times "
-      "for the phases of a series, each of which is looked for from the phase before on",
+      "moving image, for landmarks that are voxels and for --convention rounded; track: several times for "
+      "the phases of a series, each of which is looked for from the phase before on",
       true};
   return {
       "tessera-landmarks",
@@ -120,10 +120,9 @@ ProgramText landmarksText()
           "fixed image, for landmarks that are voxels, for the relative error, and for folds on its grid"},
          moving,
          {"fMask", "IMAGE", "count folds in this mask of the fixed image alone"},
-         ownOption(
-             "format", "NAME",
-             "automatic (default: .csv, .fcsv and .json are csv, .vtk is vtk, all others elastix), elastix, "
-             "vtk, csv (BIRL, CIMA, ANTs, 3D Slicer), dirlab (voxels from 1)"),
+         ownOption("format", "NAME",
+                   "automatic (default: .csv, .fcsv and .json are csv, .vtk is vtk, all others elastix), "
+                   "elastix, vtk, csv (BIRL, CIMA, ANTs, 3D Slicer), dirlab (voxels from 1)"),
          ownOption("dirlab", "CASE",
                    "4DCT1 to 4DCT10, COPD1 to COPD10: landmarks of DIR-Lab, with the published size and "
                    "spacing of both images, their first voxels at 0 mm")}},

@@ -238,12 +238,11 @@ void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const De
       points[i].dropped = "unlike";
   }
   if (unlike >= alike)
-    log.warning(
-        "at " + std::to_string(unlike) + " of " + std::to_string(unlike + alike)
-        + " keypoints the images differ by more than " + decimals(100 * largest, 0)
-        + " % of how they differ at random places: the images may show different things, lie further "
-          "apart than the search reaches, or have noise without structure beside what they show. Try -t0 "
-          "with a registration, and -fMask.");
+    log.warning("at " + std::to_string(unlike) + " of " + std::to_string(unlike + alike)
+                + " keypoints the images differ by more than " + decimals(100 * largest, 0)
+                + " % of how they differ at random places: the images may show different things, lie further "
+                  "apart than the search reaches, or have noise without structure beside what they show. Try "
+                  "-t0 with a registration, and -fMask.");
 }
 
 }

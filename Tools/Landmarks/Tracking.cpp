@@ -86,10 +86,10 @@ void reportStage(std::size_t kept, std::size_t keypoints, Log& log)
   log.info("Keypoints: " + std::to_string(keypoints) + ", of which " + std::to_string(kept)
            + " were found again.");
   if (kept < minKeypoints)
-    throw Error(ExitCode::registrationFailed, "-m: " + std::to_string(kept) + " of "
-                                                  + std::to_string(keypoints)
-                                                  + " keypoints were found again. Allowed: images that "
-                                                    "show the same, near each other after -t0.");
+    throw Error(
+        ExitCode::registrationFailed,
+        "-m: " + std::to_string(kept) + " of " + std::to_string(keypoints)
+            + " keypoints were found again. Allowed: images that show the same, near each other after -t0.");
 }
 
 template <int D>

@@ -102,9 +102,8 @@ try {
   options::options_description description("Options");
   auto add = description.add_options();
   add("help", "print this");
-  add("make",
-      "write the images before.nii.gz and after.nii.gz, their labels labels_*.nii.gz (1 liver, 2 tumours, "
-      "3 spine) and points of the liver in both, points_*.txt, into --out");
+  add("make", "write the images before.nii.gz and after.nii.gz, their labels labels_*.nii.gz (1 liver, 2 "
+              "tumours, 3 spine) and points of the liver in both, points_*.txt, into --out");
   add("breathe", options::value(&steps),
       "write before.nii.gz and so many images of the abdomen as it is lifted while the patient breathes, "
       "breath_000.mha, ..., each with points, into --out");

@@ -35,8 +35,8 @@ std::vector<std::string> stagesGiven(const Arguments& arguments, bool asElastix,
     if (!asElastix && !given.ends_with(".txt") && !formatOf(given).empty())
       throw Error(ExitCode::usage,
                   given
-                      + ": an image, but -p takes the parameters of a stage. Allowed: -f or -m for "
-                        "images, and a parameter file (*.txt, *.toml) or its name for -p.");
+                      + ": an image, but -p takes the parameters of a stage. Allowed: -f or -m for images, "
+                        "and a parameter file (*.txt, *.toml) or its name for -p.");
     files.push_back(asElastix ? given : parameterFile(given));
     std::error_code unknown;
     if (!asElastix && !std::filesystem::exists(files.back(), unknown) && !unknown)

@@ -98,8 +98,8 @@ void StageOutputs<D>::checkInitialIsAsWritten() const
     throw Error(
         ExitCode::unwritableOutput,
         path
-            + ": this run wrote it, and since then something has replaced, changed or removed it. "
-              "The transform of stage "
+            + ": this run wrote it, and since then something has replaced, changed or removed it. The "
+              "transform of stage "
             + std::to_string(stage_.number + 1)
             + " names it and was not written. Allowed: an output folder that nothing else writes to.");
 }

@@ -212,11 +212,9 @@ private:
       return *whole;
     constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers as well
     if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
-      throw Error(
-          ExitCode::usage,
-          "--scale " + asked_.scaleText
-              + ": not a whole number of 64 bits, but the matrices hold integers. Allowed: whole numbers, or "
-                "--precision f64.");
+      throw Error(ExitCode::usage, "--scale " + asked_.scaleText
+                                       + ": not a whole number of 64 bits, but the matrices hold integers. "
+                                         "Allowed: whole numbers, or --precision f64.");
     return static_cast<V>(*asked_.scale);
   }
 

@@ -15,10 +15,9 @@ void AttemptLimit::giveUp() const
 {
   throw Error(ExitCode::registrationFailed,
               "(ImageSampler \"" + sampler_ + "\"): " + std::to_string(limit_)
-                  + " tries: Could not find enough image samples within "
-                    "reasonable time. Probably the mask is too small for its bounding box. Usual remedies: "
-                    "(ImageSampler \"RandomSparseMask\"), a larger mask (ErodeMask \"false\"), "
-                    "UseRandomSampleRegion \"false\".");
+                  + " tries: Could not find enough image samples within reasonable time. Probably the mask "
+                    "is too small for its bounding box. Usual remedies: (ImageSampler \"RandomSparseMask\"), "
+                    "a larger mask (ErodeMask \"false\"), UseRandomSampleRegion \"false\".");
 }
 
 }

@@ -65,8 +65,7 @@ struct Gravity {
                   "CenterOfGravity: the intensities of the " + side + " image" + " add up to "
                       + std::to_string(mass)
                       + ": it has no centre of gravity. Allowed: (AutomaticTransformInitializationMethod "
-                        "\"GeometricalCenter\"), or a mask"
-                        " with voxels that are not 0.");
+                        "\"GeometricalCenter\"), or a mask with voxels that are not 0.");
     Vec<D> result;
     for (int d = 0; d < D; ++d)
       result[d] = moment[d] / mass;

@@ -131,13 +131,12 @@ void failOnSform(const FileHead& file)
                "pixdim with the lengths of the sform's columns, as nibabel writes them: i = nib.load(\""
                    + fs::path(file.path).filename().string()
                    + "\"); nib.save(nib.Nifti1Image(i.dataobj, i.affine), \"out.nii.gz\")");
-  failToRead(
-      file.path,
-      "its sform has voxels below 0.03 mm or axes that are not perpendicular, and it has no qform: the "
-      "NIfTI library, which reads colours and series, takes no such grid",
-      "one volume of one number a voxel, or perpendicular axes in a qform, too: i = nib.load(\""
-          + fs::path(file.path).filename().string()
-          + "\"); i.set_qform(i.affine); nib.save(i, \"out.nii.gz\")");
+  failToRead(file.path,
+             "its sform has voxels below 0.03 mm or axes that are not perpendicular, and it has no qform: "
+             "the NIfTI library, which reads colours and series, takes no such grid",
+             "one volume of one number a voxel, or perpendicular axes in a qform, too: i = nib.load(\""
+                 + fs::path(file.path).filename().string()
+                 + "\"); i.set_qform(i.affine); nib.save(i, \"out.nii.gz\")");
 }
 
 bool hasOneTime(const FileHead& file)

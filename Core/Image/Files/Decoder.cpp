@@ -119,10 +119,9 @@ void order(const AtomicFile& file, const std::string& failed, const Message& req
     ask(*process, request, file.path());
   } catch (const Crashed&) {
     if (memoryIsLimited())
-      throw Error(ExitCode::outOfMemory,
-                  file.path()
-                      + ": the library that writes this format has crashed under a limit "
-                        "of memory. Allowed: a higher limit (ulimit -v).");
+      throw Error(ExitCode::outOfMemory, file.path()
+                                             + ": the library that writes this format has crashed under a "
+                                               "limit of memory. Allowed: a higher limit (ulimit -v).");
     wrong = "the library that writes this format has crashed";
   } catch (const Error& error) {
     if (error.code() != ExitCode::unreadableInput)

@@ -32,11 +32,10 @@ constexpr int socketOfDecoder = 0, memoryOfDecoder = 3, firstFree = 4; // its on
 
 [[noreturn]] void failBySystem(int failure)
 {
-  throw Error(ExitCode::outOfMemory,
-              "the system refused a process that reads or writes a file ("
-                  + std::generic_category().message(failure)
-                  + "). Allowed: higher limits of processes, open files and memory (ulimit, or those of the "
-                    "container).");
+  throw Error(ExitCode::outOfMemory, "the system refused a process that reads or writes a file ("
+                                         + std::generic_category().message(failure)
+                                         + "). Allowed: higher limits of processes, open files and memory "
+                                           "(ulimit, or those of the container).");
 }
 
 /// The program or shared library of this code, behind all links.

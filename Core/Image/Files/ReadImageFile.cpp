@@ -110,10 +110,9 @@ void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std:
 void requireInside(const std::string& path, std::span<const std::uint8_t> mask)
 {
   if (std::ranges::all_of(mask, [](std::uint8_t voxel) { return voxel == 0; }))
-    throw Error(ExitCode::unreadableInput,
-                path + ": a mask of " + std::to_string(mask.size())
-                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                      "that is not zero.");
+    throw Error(ExitCode::unreadableInput, path + ": a mask of " + std::to_string(mask.size())
+                                               + " voxels: it is empty, every voxel is zero. Allowed: a mask "
+                                                 "with at least one voxel that is not zero.");
 }
 
 void failNoneFinite(const std::string& path, std::size_t voxels)

@@ -41,8 +41,8 @@ ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D
   if (!writes(path, geometry, components))
     throw Error(ExitCode::unwritableOutput,
                 path
-                    + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, "
-                      "and for one component a voxel also nii and nii.gz.");
+                    + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, and for "
+                      "one component a voxel also nii and nii.gz.");
   stream_ =
       std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads);
 }

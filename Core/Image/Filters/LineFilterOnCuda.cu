@@ -255,11 +255,10 @@ void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends
   else if (ends == LineEnds::mirrored && terms.size() == 2 && !kept)
     filterAs<Filter<float, 2>>(context, terms, lines, kept, in, out);
   else
-    throw Error(
-        ExitCode::device,
-        "line filter on CUDA: " + std::to_string(terms.size())
-            + " terms: there is no kernel for them. Allowed: two with constant ends, or one or two with "
-              "mirrored ends of which all values are kept.");
+    throw Error(ExitCode::device,
+                "line filter on CUDA: " + std::to_string(terms.size())
+                    + " terms: there is no kernel for them. Allowed: two with constant ends, or one or two "
+                      "with mirrored ends of which all values are kept.");
 }
 
 }

@@ -92,9 +92,9 @@ LandmarkFormat landmarkFormatOf(const std::string& name, const std::string& wher
   for (int i = 0; i < 5; ++i)
     if (name == names[i])
       return static_cast<LandmarkFormat>(i);
-  throw Error(ExitCode::usage, where + ": \"" + name
-                                   + "\" is no format of landmarks. Allowed: automatic, "
-                                     "elastix, vtk, dirlab, csv.");
+  throw Error(ExitCode::usage,
+              where + ": \"" + name
+                  + "\" is no format of landmarks. Allowed: automatic, elastix, vtk, dirlab, csv.");
 }
 
 template <int D>

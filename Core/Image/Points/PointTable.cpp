@@ -16,9 +16,9 @@
 namespace tessera {
 namespace {
 
-const std::string allowedTable = "a first line with the columns X and Y (pixels from 0), x, y, z and t "
-                                 "(ANTs: mm, LPS), l, p, s or r, a, s "
-                                 "(mm), then numbers, separated by commas";
+const std::string allowedTable =
+    "a first line with the columns X and Y (pixels from 0), x, y, z and t (ANTs: mm, LPS), l, p, s or r, a, "
+    "s (mm), then numbers, separated by commas";
 
 const std::string definedPoints = "points that are defined, as 3D Slicer says it";
 

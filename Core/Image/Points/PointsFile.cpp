@@ -210,9 +210,8 @@ InputPoints<3> readVtkPoints(const std::string& path)
   return result;
 }
 
-const std::string allowedText =
-    "\"index\" or \"point\", the number of points, and one number an axis for each point, all with blanks or "
-    "line breaks between them";
+const std::string allowedText = "\"index\" or \"point\", the number of points, and one number an axis for "
+                                "each point, all with blanks or line breaks between them";
 
 /// Fails if as many numbers as the first point's line has, for each point, make the whole file, and these are
 /// not D. With commas or semicolons they are no numbers, which the next one to be read tells.

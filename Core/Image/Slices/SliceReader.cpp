@@ -53,11 +53,11 @@ SliceReader<D>::SliceReader(const std::string& path, const ReadingOptions& readi
 template <int D>
 std::string SliceReader<D>::whyNot() const
 {
-  return source_->place() ? ""
-                          : "files of this kind are read as a whole (not so NIfTI of one file and volume, "
-                            "scalars or vectors that are not scaled, and MetaImage and NRRD with binary "
-                            "voxels of axes in space, components first, in one file and with nothing to skip "
-                            "before them)";
+  return source_->place()
+             ? ""
+             : "files of this kind are read as a whole (not so NIfTI of one file and volume, scalars or "
+               "vectors that are not scaled, and MetaImage and NRRD with binary voxels of axes in space, "
+               "components first, in one file and with nothing to skip before them)";
 }
 
 template <int D>

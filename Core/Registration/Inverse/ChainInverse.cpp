@@ -44,10 +44,9 @@ AffineMap<D> inverseOfLinear(const AffineMap<D>& map)
       finite = finite && std::isfinite(result.matrix[d][e]);
   }
   if (!finite)
-    throw Error(ExitCode::usage,
-                "the inverse of a transform: its linear part maps the space to a plane, a line or a point "
-                "(its matrix is singular): it has no inverse. Allowed: scales other than 0, and axes that "
-                "span the space.");
+    throw Error(ExitCode::usage, "the inverse of a transform: its linear part maps the space to a plane, a "
+                                 "line or a point (its matrix is singular): it has no inverse. Allowed: "
+                                 "scales other than 0, and axes that span the space.");
   return result;
 }
 

@@ -14,17 +14,16 @@ constexpr std::int64_t fewestOfRandomSamples = 10; // fewer have a standard erro
 constexpr double clearRise = 3;                    // standard errors
 constexpr double rounding = 1e-12;                 // share of the values that is no gain
 
-const Parameter<std::int64_t> convergenceWindow = integerParameter(
-    "ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
-    "0, or at least 3 (10 where samples are random): a level ends when this many iterations gain too "
-    "little (ConvergenceThreshold), or, "
-    "with random samples, when ten times as many gain nothing that exceeds their noise; 0: it does not");
+const Parameter<std::int64_t> convergenceWindow =
+    integerParameter("ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
+                     "0, or at least 3 (10 where samples are random): a level ends when this many iterations "
+                     "gain too little (ConvergenceThreshold), or, with random samples, when ten times as "
+                     "many gain nothing that exceeds their noise; 0: it does not");
 
 const Parameter<double> convergenceThreshold =
-    realParameter(
-        "ConvergenceThreshold", 0.01, Arity::perLevel, "",
-        "the share of the level's gain so far that the last ConvergenceWindow iterations must exceed "
-        "for the level to go on; below 1")
+    realParameter("ConvergenceThreshold", 0.01, Arity::perLevel, "",
+                  "the share of the level's gain so far that the last ConvergenceWindow iterations must "
+                  "exceed for the level to go on; below 1")
         .atLeast(0);
 
 std::string twoDigits(double value)

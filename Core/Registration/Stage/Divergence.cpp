@@ -63,10 +63,9 @@ std::string whyDiverged(Cost<D>& cost, const Motion& motion, double diagonalOfFi
   const std::optional<double> atStart = valueIfValid(cost, start);
   if (!atStart || !(atEnd - *atStart > clearlyWorse * std::max(std::abs(atEnd), std::abs(*atStart))))
     return "";
-  return format(
-             "the result is worse than the start of the stage: the metric is %.6g, at the start it was %.6g "
-             "on the same samples, and points moved %.1f mm on average",
-             atEnd, *atStart, motion.meanMm)
+  return format("the result is worse than the start of the stage: the metric is %.6g, at the start it was "
+                "%.6g on the same samples, and points moved %.1f mm on average",
+                atEnd, *atStart, motion.meanMm)
          + remedy;
 }
 

@@ -45,8 +45,8 @@ std::string remedyFor(const FewSamples& few)
            + (motion.insideIfCentred >= fewInside
                   ? std::string(few.canCentre ? ""
                                               : "a first stage of a linear transform, without -t0, with ")
-                        + "(AutomaticTransformInitialization \"true\"), which puts "
-                          "the images' centres together; then it is "
+                        + "(AutomaticTransformInitialization \"true\"), which puts the images' centres "
+                          "together; then it is "
                         + percent(motion.insideIfCentred)
                   : "-t0 with a start that is nearer, or images of the same part: with the images' centres "
                     "put together (AutomaticTransformInitialization) it is "

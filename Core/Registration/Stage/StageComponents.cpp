@@ -136,10 +136,9 @@ namespace stageparameters {
 
 Parameter<bool> runResolution()
 {
-  return booleanParameter(
-      "RunResolution", true, Arity::perLevel,
-      "whether a level is run; one that is not only lays its grid, as for a start that is "
-      "near already (--start-at)");
+  return booleanParameter("RunResolution", true, Arity::perLevel,
+                          "whether a level is run; one that is not only lays its grid, as for a start that "
+                          "is near already (--start-at)");
 }
 
 Parameter<std::int64_t> randomSeed()
@@ -190,8 +189,8 @@ Parameter<bool> cropToContent()
 {
   return booleanParameter(
       "CropToContent", false, Arity::perLevel,
-      "take samples from the box of what the fixed image shows, and 5 voxels of the level "
-      "around it: outer slices of one value are left out; results keep the whole grid");
+      "take samples from the box of what the fixed image shows, and 5 voxels of the level around it: outer "
+      "slices of one value are left out; results keep the whole grid");
 }
 
 Parameter<bool> showExactMetricValue()

@@ -32,8 +32,8 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
   if (asked == 0)
     throw Error(ExitCode::registrationFailed,
                 where
-                    + "0 samples: none lies inside the fixed mask. Usual remedies: a larger mask "
-                      "(ErodeMask \"false\"), more samples.");
+                    + "0 samples: none lies inside the fixed mask. Usual remedies: a larger mask (ErodeMask "
+                      "\"false\"), more samples.");
   if (valid > 0 && static_cast<double>(valid) >= requiredRatio_[level] * static_cast<double>(asked))
     return;
   const std::string found = std::to_string(valid), all = std::to_string(asked);

@@ -66,10 +66,10 @@ VectorImage<3> readFnirtField(const std::string& path, const ImageGeometry<3>& m
 {
   constexpr int fnirtIntent = 2006;
   if (const int code = niftiIntent(path).code; code != fnirtIntent)
-    failToRead(
-        path, "no field of fnirt (the intent of the NIfTI file is " + std::to_string(code) + ", not 2006)",
-        "a field; fnirtfileutils --in=FILE --ref=FIXED --withaff --out=FIELD.nii.gz makes one of fnirt's "
-        "coefficients");
+    failToRead(path,
+               "no field of fnirt (the intent of the NIfTI file is " + std::to_string(code) + ", not 2006)",
+               "a field; fnirtfileutils --in=FILE --ref=FIXED --withaff --out=FIELD.nii.gz makes one of "
+               "fnirt's coefficients");
   std::vector<std::string> notes;
   const std::vector<ImagePointer<3>> volumes = readVolumes(path, {}, notes);
   if (volumes.size() != 3)

@@ -35,12 +35,11 @@ bool isOfNiftyReg(const NiftiIntent& intent)
 void refuseVectorsOfFsl(const std::string& path, const NiftiIntent& intent)
 {
   if (intent.code >= 2001 && intent.code <= 2018) // FSL's intents
-    failToRead(
-        path,
-        "this is a field of FSL (intent " + std::to_string(intent.code)
-            + "), which depends on the moving image",
-        "tessera-transform --tp-format fsl --moving IMAGE beside -tp, also with --write to make another "
-        "file of it");
+    failToRead(path,
+               "this is a field of FSL (intent " + std::to_string(intent.code)
+                   + "), which depends on the moving image",
+               "tessera-transform --tp-format fsl --moving IMAGE beside -tp, also with --write to make "
+               "another file of it");
 }
 
 std::size_t dimensionOfField(const std::string& path)

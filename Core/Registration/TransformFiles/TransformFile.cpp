@@ -348,14 +348,14 @@ template <int D>
 TransformFileContent<D> contentWithoutSettings(const std::string& path, const ImageGeometry<D>* grid)
 {
   if (!grid)
-    throw Error(ExitCode::unreadableInput,
-                path
-                    + (transformFileKind(path) == TransformFileKind::itk ? ": a file of ITK transforms"
-                                                                         : ": a matrix")
-                    + ", which has no output grid. Allowed: --grid IMAGE beside it, or a transform parameter "
-                      "file (*.txt) with Size, Spacing, Origin, Direction, (Transform \"File\") and "
-                      "(TransformFileName \""
-                    + path + "\").");
+    throw Error(
+        ExitCode::unreadableInput,
+        path
+            + (transformFileKind(path) == TransformFileKind::itk ? ": a file of ITK transforms"
+                                                                 : ": a matrix")
+            + ", which has no output grid. Allowed: --grid IMAGE beside it, or a transform parameter file "
+              "(*.txt) with Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
+            + path + "\").");
   ParameterMap settings(path);
   settings.add({"ResultImageFormat", {whyNotHeld("nii.gz", *grid).empty() ? "nii.gz" : "mha"}, 0});
   settings.add({"ResultImagePixelType", {"float"}, 0});

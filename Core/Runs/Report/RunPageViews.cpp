@@ -339,8 +339,8 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
   for (const View& view : views)
     if (hasView(view, pictures)) {
       const char* const checked = html.find("type=\"radio\"") == std::string::npos ? " checked" : "";
-      html += filledIn("<input type=\"radio\" name=\"view\" id=\"$\"$><label for=\"$\">$</label>"
-                       "<div class=\"k $\"><p>$</p>$</div>\n",
+      html += filledIn("<input type=\"radio\" name=\"view\" id=\"$\"$><label for=\"$\">$</label><div "
+                       "class=\"k $\"><p>$</p>$</div>\n",
                        {view.id, checked, view.id, view.name, view.id, view.meaning,
                         view.more ? view.more(pictures) : ""});
     }

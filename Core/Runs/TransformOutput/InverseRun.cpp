@@ -103,8 +103,8 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
       "the inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected) + " "
       + places + " have no root: " + std::to_string(counts.outside)
       + " outside the region that the transform covers, " + std::to_string(counts.insideFolds)
-      + " beside folds. They get the default value in images, NaN in fields and points, "
-        "and in transform files a displacement that leads out of any image.";
+      + " beside folds. They get the default value in images, NaN in fields and points, and in transform "
+        "files a displacement that leads out of any image.";
   counts.insideFolds > 0 ? log.warning(text) : log.info("  " + text);
 }
 

@@ -263,10 +263,9 @@ void checkOutput(const TransformOutput<D>& output)
                             && (format == TransformFormat::ants || format == TransformFormat::fsl
                                 || format == TransformFormat::niftyreg || format == TransformFormat::greedy);
   if (const std::string wrong = whyNotHeld("nii.gz", output.output); isNiftiField && !wrong.empty())
-    fail(
-        path, "the field of this program is a NIfTI file, which " + wrong,
-        "--format elastix, itk or field (mha, mhd, nrrd, nhdr, h5), or a grid of an image with perpendicular "
-        "axes near the origin");
+    fail(path, "the field of this program is a NIfTI file, which " + wrong,
+         "--format elastix, itk or field (mha, mhd, nrrd, nhdr, h5), or a grid of an image with "
+         "perpendicular axes near the origin");
   switch (format) {
   case TransformFormat::elastix:
     return requireEnding(path, {".txt", ".toml"}, "elastix");

@@ -115,8 +115,7 @@ void parseEntry(const Head& head, LineWords& words, TripletBlock<V>& block)
     return;
   if (row < column)
     throw LineError{start, "an entry above the diagonal of a symmetric matrix",
-                    "entries on and below the diagonal; the others follow "
-                    "from them"};
+                    "entries on and below the diagonal; the others follow from them"};
   if (row == column && head.symmetry == Symmetry::skew)
     throw LineError{start, "an entry on the diagonal of a skew-symmetric matrix, which is zero there",
                     "entries below the diagonal"};

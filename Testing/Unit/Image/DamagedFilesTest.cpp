@@ -34,8 +34,7 @@ protected:
       EXPECT_EQ(testing::errorText([&] { load(path, threads); }, ExitCode::unreadableInput),
                 path
                     + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
-                      "whole file; it may have "
-                      "been cut off while it was copied.");
+                      "whole file; it may have been cut off while it was copied.");
   }
 
   testing::TemporaryFolder folder;

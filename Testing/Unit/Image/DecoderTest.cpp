@@ -103,11 +103,10 @@ TEST_F(DecoderTest, AProcessThatCrashesIsAnErrorOfItsImageAlone)
   crashDecoders();
 
   std::vector<std::byte> bytes(source->byteCount());
-  EXPECT_EQ(
-      testing::errorText([&] { source->read(bytes.data(), 1); }, ExitCode::unreadableInput),
-      folder / "a.png"
-          + ": the library that reads this format has crashed on it. Allowed: a whole file; it may have "
-            "been cut off while it was copied.");
+  EXPECT_EQ(testing::errorText([&] { source->read(bytes.data(), 1); }, ExitCode::unreadableInput),
+            folder / "a.png"
+                + ": the library that reads this format has crashed on it. Allowed: a whole file; it may "
+                  "have been cut off while it was copied.");
   EXPECT_EQ(load(folder / "a.png"), image.voxels);
 }
 

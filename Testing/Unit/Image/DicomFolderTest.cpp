@@ -115,8 +115,8 @@ TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
   EXPECT_TRUE(message.starts_with(
       folder.path()
-      + ": the folder holds 2 DICOM series. Allowed: --series with the UID or the "
-        "description of one of them, or "
+      + ": the folder holds 2 DICOM series. Allowed: --series with the UID or the description of one of "
+        "them, or "
       + folder.path() + "/ and that name in place of the folder, for this image alone. The series are:"))
       << message;
   for (const char* line : {"\n  \"Thorax 1\", CT, 4 x 3 x 2 voxels, series 1.2.826.0.1.3680043.2.1125.1.1",
@@ -205,10 +205,9 @@ TEST_F(DicomFolder, MissingSlicesThatAreAllowedAreInterpolatedAndTheOthersLieInT
   for (std::size_t place = 0; place < 8; ++place)
     for (const std::size_t voxel : {0, 7})
       EXPECT_EQ(image.voxels[place * width * height + voxel], static_cast<float>(100 * place + voxel));
-  EXPECT_EQ(notes,
-            std::vector<std::string>{folder.path()
-                                     + ": 3 of 8 slices are missing; they are interpolated between their "
-                                       "neighbours (--allow-missing-slices)"});
+  EXPECT_EQ(notes, std::vector<std::string>{folder.path()
+                                            + ": 3 of 8 slices are missing; they are interpolated between "
+                                              "their neighbours (--allow-missing-slices)"});
 }
 
 TEST_F(DicomFolder, MissingSlicesAreFoundWhereMostGapsAreDouble)

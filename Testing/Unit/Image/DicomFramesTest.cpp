@@ -166,8 +166,7 @@ TEST_F(DicomFrames, ThatAreNoStackAreRefusedByTheirNumbers)
             "1 slice(s) of the series are missing, whose slices are 2 mm apart: 1 between " + path
                 + ", frame 4 and " + path
                 + ", frame 1, which are 4 mm apart. Allowed: a complete series, or --allow-missing-slices, "
-                  "which fills them "
-                  "in from their neighbours.");
+                  "which fills them in from their neighbours.");
   DataSet turned = frameAt("0\\0\\2");
   join(turned, sharedGroups("0\\1\\0\\-1\\0\\0"));
   EXPECT_EQ(errorOf(framesOf({1, 2}, {frameAt("0\\0\\0"), turned})),
@@ -216,10 +215,9 @@ TEST_F(DicomFrames, OfADoseNeedOffsetsThatAreUnderstood)
             "its Grid Frame Offset Vector begins with 7. Allowed: 0, or the z of Image Position.");
   EXPECT_TRUE(errorOf(doseAt("0\\2.5\\7.5")).starts_with("1 slice(s) of the series are missing"));
   EXPECT_TRUE(errorOf(doseAt("")).starts_with("its 3 frames do not say where they lie"));
-  EXPECT_EQ(
-      errorOf(images(dose, {100}, 32).set(0x3004000c, "DS", "0")),
-      "its Grid Frame Offset Vector is \"0\" for 1 frame(s), which GDCM cannot read. Allowed: a number for "
-      "each of at least two frames, or a file without this element.");
+  EXPECT_EQ(errorOf(images(dose, {100}, 32).set(0x3004000c, "DS", "0")),
+            "its Grid Frame Offset Vector is \"0\" for 1 frame(s), which GDCM cannot read. Allowed: a number "
+            "for each of at least two frames, or a file without this element.");
 }
 
 TEST_F(DicomFrames, OfNuclearMedicineAreInTheOrderOfTheirSliceVector)

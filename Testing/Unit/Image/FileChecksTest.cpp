@@ -150,8 +150,8 @@ TEST_F(FileChecks, AMetaImageWhoseListHasAnEmptyLine)
 {
   folder.write("a.raw", "abcd");
   folder.write("b.raw", "efgh");
-  const std::string head = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = "
-                           "MET_UCHAR\nElementDataFile = LIST\n";
+  const std::string head =
+      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\nElementDataFile = LIST\n";
   EXPECT_EQ(messageOf([&] { read(folder.write("a.mhd", head + "a.raw\nb.raw\n\n")); }), "no error");
   EXPECT_TRUE(complains(folder.write("a.mhd", head + "a.raw\n\nb.raw\n"),
                         "an empty line stands before the data file b.raw."));
@@ -253,8 +253,8 @@ TEST_F(FileChecks, VoxelsOfTextThatTheirTypeDoesNotHold)
   EXPECT_TRUE(complains(meta("UINT", "-9"), "voxel 3 is \"-9\""));
   EXPECT_TRUE(complains(meta("SHORT", "3.5"), "voxel 3 is \"3.5\""));
   EXPECT_TRUE(complains(vtk("unsigned_char", "260"),
-                        "voxel 3 is \"260\", which is no number that a voxel of its type holds. Allowed: "
-                        "whole numbers from 0 to 255."));
+                        "voxel 3 is \"260\", which is no number that a voxel of its "
+                        "type holds. Allowed: whole numbers from 0 to 255."));
   EXPECT_TRUE(complains(vtk("short", "3.0"), "voxel 3 is \"3.0\"")); // its library reads 3 and then 0
   EXPECT_TRUE(complains(nrrd("uchar", "260"), "voxel 3 is \"260\""));
   EXPECT_TRUE(complains(nrrd("short", "2.5"), "voxel 3 is \"2.5\""));
@@ -266,10 +266,9 @@ TEST_F(FileChecks, SizesThatTheFileCannotHoldAreRefusedWithTheHeader)
   for (const std::string encoding : {"raw", "gzip", "ascii", "hex"}) {
     const std::string path =
         folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + size + encoding + "\n\n" + few);
-    EXPECT_TRUE(
-        messageOf([&] { readImageHeader(path, {}); })
-            .ends_with("the file is too short for the 1000 x 1000 x 600 voxels of its header. Allowed: a "
-                       "whole file; it may have been cut off while it was copied."))
+    EXPECT_TRUE(messageOf([&] { readImageHeader(path, {}); })
+                    .ends_with("the file is too short for the 1000 x 1000 x 600 voxels of its header. "
+                               "Allowed: a whole file; it may have been cut off while it was copied."))
         << encoding << messageOf([&] { readImageHeader(path, {}); });
   }
   const std::string meta =

@@ -100,20 +100,19 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
                                "ElementDataFile = LOCAL\nabcdef");
   EXPECT_EQ(readImageHeader(path, {}).dimension, 4);
   EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
-  EXPECT_EQ(messageOf([&] { read3(path); }),
-            path
-                + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
-                  "dimension 3. "
-                + oneOfSeries);
+  EXPECT_EQ(
+      messageOf([&] { read3(path); }),
+      path + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of dimension 3. "
+          + oneOfSeries);
 }
 
 TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
 {
   writeVectorImage(folder / "field.mha",
                    VectorImage<3>{byteNoise().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
-  EXPECT_EQ(complaint(folder / "field.mha"), "3 components a voxel: an image of one component is asked for "
-                                             "here. Allowed: one component, or colour (red, green, blue, "
-                                             "with or without opacity).");
+  EXPECT_EQ(complaint(folder / "field.mha"),
+            "3 components a voxel: an image of one component is asked for here. Allowed: one component, or "
+            "colour (red, green, blue, with or without opacity).");
 }
 
 TEST_F(ImageFileErrors, AnEmptyMask)
@@ -125,8 +124,7 @@ TEST_F(ImageFileErrors, AnEmptyMask)
   EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
   EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
                                    + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a "
-                                     "mask with at least one voxel "
-                                     "that is not zero.");
+                                     "mask with at least one voxel that is not zero.");
 }
 
 TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
@@ -165,8 +163,7 @@ TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
 
   EXPECT_EQ(complaint(folder.write("b.vtk", text)),
             "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; "
-            "it may have been cut off "
-            "while it was copied.");
+            "it may have been cut off while it was copied.");
 }
 
 TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
@@ -226,10 +223,8 @@ TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
             "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
   for (const std::string pattern :
        {"s%02d.raw 0 4 0", "s%02d.raw 0 2", "s%02x.raw 0 4 2", "s%02d%d.raw 0 4 2"})
-    EXPECT_EQ(
-        complaintOf(pattern),
-        "ElementDataFile: no numbers of slices can be made of it. Allowed: a name such as slice%03d.raw "
-        "FIRST LAST STEP.");
+    EXPECT_EQ(complaintOf(pattern), "ElementDataFile: no numbers of slices can be made of it. Allowed: a "
+                                    "name such as slice%03d.raw FIRST LAST STEP.");
   folder.write("s02.raw", "123");
   EXPECT_TRUE(complaintOf("s%02d.raw 0 4 2")
                   .starts_with(folder / "s02.raw" + " holds 3 bytes of the 4 that its header promises"));

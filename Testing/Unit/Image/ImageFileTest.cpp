@@ -339,10 +339,8 @@ TEST(PixelTypeTest, BothFamiliesOfNamesAreKnown)
   EXPECT_EQ(parsePixelType("uint16", ""), PixelType::uint16);
   EXPECT_EQ(testing::messageOf([] { parsePixelType("foo", "p.txt:7: (ResultImagePixelType \"foo\")"); }),
             "p.txt:7: (ResultImagePixelType \"foo\"): \"foo\": no such pixel type. Allowed: char, unsigned "
-            "char, short, unsigned "
-            "short, int, unsigned int, long, unsigned long, float, double, int8, uint8, int16, uint16, "
-            "int32, uint32, int64, uint64, "
-            "float32, float64.");
+            "char, short, unsigned short, int, unsigned int, long, unsigned long, float, double, int8, "
+            "uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64.");
 }
 
 TEST(ImageFormatTest, TheLongestKnownExtensionIsTheFormat)

@@ -205,9 +205,8 @@ TEST_F(ImageStreamTest, KindsThatAreNotWrittenSlabBySlabAreRefused)
         [&] { ImageFileSlabs<3>(ours / name, image.geometry, PixelType::int16, components, true, 1); },
         ExitCode::unwritableOutput);
   };
-  const std::string refusal =
-      ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, and for one component a "
-      "voxel also nii and nii.gz.";
+  const std::string refusal = ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, "
+                              "and for one component a voxel also nii and nii.gz.";
   EXPECT_EQ(open("a.vtk", 1), ours / "a.vtk" + refusal);
   EXPECT_EQ(open("a.nii.gz", 3), ours / "a.nii.gz" + refusal);
 }

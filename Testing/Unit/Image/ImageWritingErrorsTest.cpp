@@ -26,21 +26,17 @@ TEST(ImageWriting, FormatsAreRefusedForWhatTheyCannotHold)
 {
   EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
             "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, "
-            "vtk, gipl, gipl.gz, tif, tiff, "
-            "png, jpg, jpeg, bmp, h5, hdf5, dcm.");
+            "vtk, gipl, gipl.gz, tif, tiff, png, jpg, jpeg, bmp, h5, hdf5, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
             "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, "
-            "mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, h5, hdf5, dcm.");
+            "mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, h5, hdf5, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
             "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned "
-            "char\", \"unsigned short\", "
-            "or the "
-            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff, h5, hdf5, dcm.");
+            "char\", \"unsigned short\", or the formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, "
+            "nhdr, vtk, tif, tiff, h5, hdf5, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
             "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, "
-            "mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, tif, tiff, h5, hdf5.");
+            "mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff, h5, hdf5.");
   EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
 }
 

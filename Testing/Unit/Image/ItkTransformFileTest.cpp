@@ -167,14 +167,14 @@ TEST(ItkTransformFileOf, AClassThatItkDoesNotHaveIsToldWithThoseThatAreRead)
   for (const std::string name : {"FooTransform_double_3_3", "BSplineTransform_double_3_3_4"}) {
     folder.write("t.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: " + name
                               + "\nParameters: 1\nFixedParameters: 2\n");
-    EXPECT_EQ(testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
-              (folder / "t.tfm") + ": " + name
-                  + ": no transform of this class is read. Allowed: TranslationTransform, IdentityTransform, "
-                    "Euler2DTransform, Rigid2DTransform, Euler3DTransform, VersorRigid3DTransform, "
-                    "Similarity2DTransform, Similarity3DTransform, AffineTransform, "
-                    "MatrixOffsetTransformBase, BSplineTransform, BSplineDeformableTransform, "
-                    "DisplacementFieldTransform, other linear transforms of ITK, and composites of them, in "
-                    "2D and 3D, B-splines of orders 0 to 3.");
+    EXPECT_EQ(
+        testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
+        (folder / "t.tfm") + ": " + name
+            + ": no transform of this class is read. Allowed: TranslationTransform, IdentityTransform, "
+              "Euler2DTransform, Rigid2DTransform, Euler3DTransform, VersorRigid3DTransform, "
+              "Similarity2DTransform, Similarity3DTransform, AffineTransform, MatrixOffsetTransformBase, "
+              "BSplineTransform, BSplineDeformableTransform, DisplacementFieldTransform, other linear "
+              "transforms of ITK, and composites of them, in 2D and 3D, B-splines of orders 0 to 3.");
   }
 }
 

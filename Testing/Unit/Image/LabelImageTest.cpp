@@ -174,8 +174,8 @@ TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)
   EXPECT_EQ(testing::errorText([&] { table.number<std::int32_t>("a.mha", labels, numbers, 1); },
                                ExitCode::unreadableInput),
             "a.mha: 16777216 different labels. Allowed: fewer than 2^24 in memory at a time, which single "
-            "precision tells apart (on the "
-            "CPU, a smaller --max-memory of tessera-transform has fewer slices there).");
+            "precision tells apart (on the CPU, a smaller --max-memory of tessera-transform has fewer slices "
+            "there).");
 }
 
 TEST_F(LabelImageTest, VectorsAreNoLabels)

@@ -90,9 +90,8 @@ TEST_F(PointsFile, BinaryPointsAreReadAndWritten)
 
 TEST_F(PointsFile, WrongBinaryPointsAreRefused)
 {
-  const std::string allowed =
-                        ". Allowed: 1 for indices or 0 for mm, and the number of points, as 64-bit whole "
-                        "numbers, then 3 finite doubles a point.",
+  const std::string allowed = ". Allowed: 1 for indices or 0 for mm, and the number of points, as 64-bit "
+                              "whole numbers, then 3 finite doubles a point.",
                     notThose = ": not those of points" + allowed;
   EXPECT_EQ(complaint("p.bin", ""), " 0 bytes, which begin with the numbers -1 and -1" + notThose);
   const auto numbers = [&](std::int64_t flag, std::int64_t count, std::size_t given) {
@@ -224,17 +223,14 @@ TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
   const std::vector<Vec<3>> input{{1.23456789, 2, 3}, {1000, -2000.5, 17}};
   const std::vector<Vec<3>> output{map(input[0]), map(input[1])};
 
-  EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, &grid}),
-            "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; "
-            "OutputIndexFixed = [ 51 -56 0 ]\t; "
-            "OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ 123.620247 -3.087654 "
-            "4.600000 ]\t; OutputIndexMoving = [ "
-            "51 -56 0 ]\n"
-            "Point\t1\t; InputIndex = [ -666 -1006 3 ]\t; InputPoint = [ 1000.000000 -2000.500000 17.000000 "
-            "]\t; OutputIndexFixed = [ "
-            "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ "
-            "183.446793 107.025002 7.400000 "
-            "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
+  EXPECT_EQ(
+      outputPointsText<3>({input, output, &grid, &grid, &grid}),
+      "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; "
+      "OutputIndexFixed = [ 51 -56 0 ]\t; OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ "
+      "123.620247 -3.087654 4.600000 ]\t; OutputIndexMoving = [ 51 -56 0 ]\n"
+      "Point\t1\t; InputIndex = [ -666 -1006 3 ]\t; InputPoint = [ 1000.000000 -2000.500000 17.000000 ]\t; "
+      "OutputIndexFixed = [ -535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; "
+      "Deformation = [ 183.446793 107.025002 7.400000 ]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
   EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, nullptr}).find("OutputIndexMoving"),
             std::string::npos);
 }

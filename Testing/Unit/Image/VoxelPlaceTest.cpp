@@ -352,10 +352,9 @@ TEST_F(VoxelPlaceTest, IntegersThatFloatRoundsAreCounted)
   std::vector<std::string> notes;
   readImage<3>(folder / "a.mha", {}, notes, 2);
 
-  EXPECT_EQ(notes,
-            std::vector<std::string>{folder / "a.mha"
-                                     + ": 2 whole numbers above 2^24 are rounded to single precision; label "
-                                       "maps keep theirs (tessera-transform --labels)"});
+  EXPECT_EQ(notes, std::vector<std::string>{folder / "a.mha"
+                                            + ": 2 whole numbers above 2^24 are rounded to single precision; "
+                                              "label maps keep theirs (tessera-transform --labels)"});
 }
 
 }

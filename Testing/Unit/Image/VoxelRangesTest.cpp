@@ -122,8 +122,7 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
       EXPECT_EQ(errorText([&] { voxels.finish(2); }, ExitCode::unreadableInput),
                 path
                     + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
-                      "whole file; it may have "
-                      "been cut off while it was copied.");
+                      "whole file; it may have been cut off while it was copied.");
     }
   }
 }

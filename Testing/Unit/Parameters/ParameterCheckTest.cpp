@@ -108,11 +108,11 @@ TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
       "(ImpactModelsPath0 \"x\")\n(Interpolator1PreParameters 1)\n");
 
   EXPECT_EQ(report.warnings, Lines{});
-  EXPECT_EQ(report.notes, Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, "
-                                "Optimizer0SP_A (of components that are "
-                                "not chosen); ShrinkageIntensity, Metric0Combination, ImpactModelsPath0, "
-                                "Interpolator1PreParameters (of components "
-                                "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
+  EXPECT_EQ(report.notes,
+            Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, Optimizer0SP_A (of "
+                  "components that are not chosen); ShrinkageIntensity, Metric0Combination, "
+                  "ImpactModelsPath0, Interpolator1PreParameters (of components that Tessera does not have); "
+                  "FinalGridSpacing (obsolete in elastix)."});
 }
 
 TEST(ParameterCheck, WarnsOfAParameterOfTesseraThatNoChosenComponentReads)
@@ -130,8 +130,7 @@ TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
 {
   const CheckReport report =
       check("(AutomaticTransformInitializationMethod \" CenterOfGravity\")\n(MovingKernelBSplineOrder 3 "
-            "1)\n(FixedInternalImagePixelType "
-            "\"float\" \"float\")\n");
+            "1)\n(FixedInternalImagePixelType \"float\" \"float\")\n");
 
   ASSERT_EQ(report.warnings.size(), 1u);
   EXPECT_PRED2(contains, report.warnings[0], "elastix keeps them");

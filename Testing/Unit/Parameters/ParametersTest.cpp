@@ -114,8 +114,7 @@ TEST(Parameters, BooleansAreExactlyTrueOrFalse)
   EXPECT_TRUE(parametersOf("(Use \"true\")").get(use));
   EXPECT_EQ(errorText([] { parametersOf("(Use \"True\")").get(use); }),
             "Rigid.txt:1: (Use \"True\"): \"True\" is neither true nor false. Write \"true\", in lower case "
-            "and without blanks. "
-            "Allowed: \"true\" or \"false\".");
+            "and without blanks. Allowed: \"true\" or \"false\".");
   for (const char* text : {"1", "0", "yes", " true"})
     errorText([&] { parametersOf(std::string("(Use \"") + text + "\")").get(use); });
 }

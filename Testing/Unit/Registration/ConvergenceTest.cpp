@@ -93,9 +93,8 @@ TEST(Convergence, ALevelOfNoiseThatGainsNothingEnds)
   EXPECT_GE(count, 200u);
   EXPECT_LT(count, 300u);
   EXPECT_EQ(
-      convergence.stopCondition().rfind("Converged: the last 200 iterations gained nothing that exceeds the "
-                                        "noise of the samples (",
-                                        0),
+      convergence.stopCondition().rfind(
+          "Converged: the last 200 iterations gained nothing that exceeds the noise of the samples (", 0),
       0u)
       << convergence.stopCondition();
 }
@@ -131,10 +130,9 @@ TEST(Convergence, WarnsOfAWindowThatNeverEndsItsLevel)
         parametersOf(text, 2, 2, "", [&](const std::string& line) { warnings.push_back(line); }));
   };
   check("(ConvergenceWindow 400 20)\n(MaximumNumberOfIterations 300)");
-  EXPECT_EQ(warnings,
-            std::vector<std::string>{
-                "text:1: (ConvergenceWindow 400 20): level 0: a window of 400 iterations never ends a "
-                "level of at most 300 (MaximumNumberOfIterations)."});
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          "text:1: (ConvergenceWindow 400 20): level 0: a window of 400 iterations never "
+                          "ends a level of at most 300 (MaximumNumberOfIterations)."});
   check("(ConvergenceWindow 200)\n(MaximumNumberOfIterations 300)");
   EXPECT_TRUE(warnings.empty());
 }
@@ -150,13 +148,12 @@ TEST(Convergence, WarnsOfWindowsThatRandomSamplesMayEndByChance)
     };
     createComponents<2>(allComponents(), Parameters(stageText(lines), "", 2, 2, warn));
   };
-  const std::string lines =
-      "(ConvergenceWindow 10 9) (NumberOfResolutions 2) (MaximumNumberOfIterations 100) "
-      "(NewSamplesEveryIteration \"true\") ";
+  const std::string lines = "(ConvergenceWindow 10 9) (NumberOfResolutions 2) (MaximumNumberOfIterations "
+                            "100) (NewSamplesEveryIteration \"true\") ";
   create(lines + "(ImageSampler \"RandomCoordinate\")");
-  EXPECT_EQ(warnings, std::vector<std::string>{
-                          "text:1: (ConvergenceWindow 10 9): level 1: with random samples a window of 9 "
-                          "iterations ends a level by chance. Take at least 10."});
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"text:1: (ConvergenceWindow 10 9): level 1: with random samples a "
+                                     "window of 9 iterations ends a level by chance. Take at least 10."});
   create(lines + "(ImageSampler \"Full\")");
   EXPECT_TRUE(warnings.empty());
 }

@@ -47,8 +47,8 @@ TEST(FieldMethods, AutoOnGridsFinerThanVoxelsIsThreadPerVoxelOnCudaAndPointsOnTh
   EXPECT_EQ(chosen(methods, cuda, displacements), "ThreadPerVoxel");
   EXPECT_EQ(methods.whyNotOnCuda(displacements), "");
   EXPECT_EQ(methods.whyNotOnCuda(derivatives),
-            "Separable: a grid spacing of 0.5 voxels along z, less than one; "
-            "ThreadPerVoxel: it gives displacements, not their derivatives");
+            "Separable: a grid spacing of 0.5 voxels along z, less than one; ThreadPerVoxel: it gives "
+            "displacements, not their derivatives");
 }
 
 TEST(FieldMethods, ANamedMethodIsTakenOrRefusedWithThoseThatCan)
@@ -61,12 +61,10 @@ TEST(FieldMethods, ANamedMethodIsTakenOrRefusedWithThoseThatCan)
   };
   EXPECT_EQ(refused(5, "ThreadPerTile", cpu, displacements),
             "t.txt:3: (FieldInterpolator \"ThreadPerTile\"): it does not run on the CPU. Allowed: Separable, "
-            "VectorPerTile, "
-            "VectorPerVoxel, auto.");
+            "VectorPerTile, VectorPerVoxel, auto.");
   EXPECT_EQ(refused(5.37, "VectorPerTile", cpu, displacements),
             "t.txt:3: (FieldInterpolator \"VectorPerTile\"): a grid spacing of 5.37 voxels along z, not a "
-            "whole number from 1 to 32. "
-            "Allowed: Separable, auto.");
+            "whole number from 1 to 32. Allowed: Separable, auto.");
   EXPECT_EQ(refused(5, "VectorPerTile", cpu, derivatives),
             "t.txt:3: (FieldInterpolator \"VectorPerTile\"): it gives displacements, not their derivatives. "
             "Allowed: Separable, auto.");
@@ -74,18 +72,16 @@ TEST(FieldMethods, ANamedMethodIsTakenOrRefusedWithThoseThatCan)
             "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 voxels along z, less than "
             "one. Allowed: auto.");
   EXPECT_EQ(refused(0.5, "Separable", cuda, derivatives),
-            "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 "
-            "voxels along z, less than one. Allowed: the device \"cpu\".");
+            "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 voxels along z, less than "
+            "one. Allowed: the device \"cpu\".");
 }
 
 TEST(FieldMethods, AnUnknownNameIsRefusedWithTheNearest)
 {
   const std::string text = errorText([] { methodsOf(5, "Seperable"); }, ExitCode::usage);
   EXPECT_EQ(text, "t.txt:3: (FieldInterpolator \"Seperable\"): no such field interpolator. Did you mean "
-                  "\"Separable\"? Allowed: Separable, "
-                  "TextureHardware, ThreadPerTile, ThreadPerTileLinear, ThreadPerVoxel, ThreadPerVoxelTiled, "
-                  "VectorPerTile, "
-                  "VectorPerVoxel, auto.");
+                  "\"Separable\"? Allowed: Separable, TextureHardware, ThreadPerTile, ThreadPerTileLinear, "
+                  "ThreadPerVoxel, ThreadPerVoxelTiled, VectorPerTile, VectorPerVoxel, auto.");
 }
 
 TEST(FieldMethods, WhatIsNoSingleBSplineAlongTheLatticeGoesByPoints)

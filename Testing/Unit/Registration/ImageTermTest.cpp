@@ -203,10 +203,9 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
   };
 
   EXPECT_EQ(evaluate(""), "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too "
-                          "many samples map outside "
-                          "moving image buffer: 0 / 200. Usual remedies: a better start "
-                          "(AutomaticTransformInitialization or -t0), a "
-                          "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
+                          "many samples map outside moving image buffer: 0 / 200. Usual remedies: a better "
+                          "start (AutomaticTransformInitialization or -t0), a mask or "
+                          "RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
   for (const char* unchecked : {"(CheckNumberOfSamples \"false\")", "(RequiredRatioOfValidSamples 0)"}) {
     EXPECT_EQ(evaluate(unchecked), evaluate("")) << "nothing is left to compare";
     scene.chain->parameters[4] -= 1e4 - 44; // few samples are left

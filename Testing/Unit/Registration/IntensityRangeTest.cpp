@@ -76,8 +76,7 @@ TEST(IntensityRangeTest, AnEmptyMaskIsAnUnreadableInput)
   };
 
   EXPECT_EQ(messageOf(act), "moving image: no voxel with a value lies inside its mask. Allowed: an image "
-                            "with values and a mask that "
-                            "overlaps it.");
+                            "with values and a mask that overlaps it.");
   EXPECT_EQ(exitCodeOf(act), ExitCode::unreadableInput);
 }
 

@@ -147,9 +147,8 @@ TEST(ItkTransformConversion, ThatABSplineOfOrder0MovesNoPointIsTold)
       "BSplineTransform_double_2_2_0", {2, 2, 0, 0, 1, 1, 1, 0, 0, 1}, std::vector<double>(8, 1.0)};
   std::string told;
   chainFromItk<2>({spline}, knownTransforms<2>(), "file.tfm", [&](const std::string& line) { told += line; });
-  EXPECT_EQ(told,
-            "file.tfm: BSplineTransform_double_2_2_0: a B-spline of order 0 moves no point, as in ITK and "
-            "SimpleITK.");
+  EXPECT_EQ(told, "file.tfm: BSplineTransform_double_2_2_0: a B-spline of order 0 moves no point, as in ITK "
+                  "and SimpleITK.");
 }
 
 TEST(ItkTransformConversion, VersorOfLengthOneIsShortenedAsItkDoes)
@@ -201,10 +200,9 @@ TEST(ItkTransformConversion, WhatHasNoCounterpartIsAnErrorThatNamesWhatHas)
     return errorText([&] { chainFromItk<3>({transform}, knownTransforms<3>(), "file.tfm", {}); },
                      ExitCode::unreadableInput);
   };
-  EXPECT_TRUE(
-      failure({"ScaleTransform_double_3_3", {}, {}})
-          .starts_with("file.tfm: ScaleTransform_double_3_3: no transform of this class is read. Allowed: "
-                       "TranslationTransform, "));
+  EXPECT_TRUE(failure({"ScaleTransform_double_3_3", {}, {}})
+                  .starts_with("file.tfm: ScaleTransform_double_3_3: no transform of this class is read. "
+                               "Allowed: TranslationTransform, "));
   EXPECT_PRED2(contains, failure({"", {}, {}}), "no transform of this class is read");
   EXPECT_PRED2(contains, failure({"AffineTransform_double_2_2", {0, 0}, {}}),
                "a transform in 2D where 3D is needed");

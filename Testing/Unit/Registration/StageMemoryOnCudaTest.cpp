@@ -35,8 +35,8 @@ void expectPlanned(DrawnStage<3> input, const std::string& what, double usableBy
 
 const Size<3> size{150, 130, 96};
 const std::string freeForm =
-    "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) (NumberOfResolutions 2) "
-    "(Optimizer \"ConjugateGradient\") (Metric \"NormalizedMutualInformation\") (NumberOfHistogramBins 64) ";
+    "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) (NumberOfResolutions 2) (Optimizer "
+    "\"ConjugateGradient\") (Metric \"NormalizedMutualInformation\") (NumberOfHistogramBins 64) ";
 
 using StageMemoryOnCuda = testing::GpuTest;
 
@@ -52,8 +52,8 @@ TEST_F(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
 
 TEST_F(StageMemoryOnCuda, OfSelfSimilaritiesIsAsPlanned)
 {
-  const std::string spline = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) "
-                             "(Metric \"SelfSimilarity\") ";
+  const std::string spline =
+      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) (Metric \"SelfSimilarity\") ";
   expectPlanned(stageInput<3>(size, spline), "self-similarities of every voxel");
   expectPlanned(stageInput<3>(size, spline + "(ImageSampler \"RandomCoordinate\")"),
                 "self-similarities of random points");
@@ -70,9 +70,8 @@ TEST_F(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
 {
   expectPlanned(stageInput<3>(size, "(NumberOfResolutions 3)"), "affine");
   expectPlanned(stageInput<3>(size, "(ImageSampler \"Grid\")"), "affine on a grid");
-  expectPlanned(stageInput<3>(size,
-                              "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions 2) "
-                              "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
+  expectPlanned(stageInput<3>(size, "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions "
+                                    "2) (MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
                 "affine, levels of one size");
 }
 
@@ -99,8 +98,8 @@ TEST_F(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
 {
   const std::string sampled =
       "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 10) (NewSamplesEveryIteration "
-      "\"true\") "
-      "(Metric \"AdvancedMattesMutualInformation\") (Optimizer \"AdaptiveStochasticGradientDescent\") ";
+      "\"true\") (Metric \"AdvancedMattesMutualInformation\") (Optimizer "
+      "\"AdaptiveStochasticGradientDescent\") ";
   expectPlanned(
       stageInput<3>(size, sampled + "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 2048)"),
       "random points");

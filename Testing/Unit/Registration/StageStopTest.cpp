@@ -81,9 +81,9 @@ TEST(StageStop, StepSizesAreNotEstimatedToTheEnd)
   Context host;
   StoppingReporter reporter(0, 1);
   StoppingLog log;
-  DrawnStage<2> input = stageInput<2>({40, 30}, "(NumberOfResolutions 1) (MaximumNumberOfIterations 5) "
-                                                "(NumberOfGradientMeasurements 20000) "
-                                                "(Optimizer \"AdaptiveStochasticGradientDescent\")");
+  DrawnStage<2> input = stageInput<2>(
+      {40, 30}, "(NumberOfResolutions 1) (MaximumNumberOfIterations 5) (NumberOfGradientMeasurements 20000) "
+                "(Optimizer \"AdaptiveStochasticGradientDescent\")");
   host.stop = log.stop;
 
   const StageResult<2> result = input.run(host, reporter, log);

@@ -42,10 +42,9 @@ TEST(ResultOutsideTest, NearlyAllOfItIsAWarningWithBothPlaces)
 {
   const ImageGeometry<2> image = centredGeometry<2>({100, 10}, {1, 1});
   EXPECT_EQ(resultOutside<2>(shiftedPixels(94), image).warning, "");
-  EXPECT_EQ(
-      resultOutside<2>(shiftedPixels(1000), image).warning,
-      "100.0 % of the voxels of the result lie outside of the moving image. The grid is mapped to 950.5 "
-      "to 1049.5, -4.5 to 4.5 mm, that image lies at -49.5 to 49.5, -4.5 to 4.5 mm.");
+  EXPECT_EQ(resultOutside<2>(shiftedPixels(1000), image).warning,
+            "100.0 % of the voxels of the result lie outside of the moving image. The grid is mapped to "
+            "950.5 to 1049.5, -4.5 to 4.5 mm, that image lies at -49.5 to 49.5, -4.5 to 4.5 mm.");
 }
 
 }

@@ -112,12 +112,11 @@ TEST(VolumeChangeTest, WarnsOfFoldsAlone)
   change.voxels = 50;
   change.voxelStep = 2;
   change.least = -0.5;
-  EXPECT_EQ(
-      change.warning({"AdvancedMeanSquares"}, spacing),
-      "the transform folds at 3 of 50 voxels of the fixed image (and mask), one of 2 along each axis: its "
-      "spatial Jacobian has a determinant of 0 or less there, down to -0.500. Usual remedies: (Metric "
-      "\"TransformFoldingPenalty\") beside the image metric, a larger weight of "
-      "\"TransformBendingEnergyPenalty\", or a larger (FinalGridSpacingInVoxels).");
+  EXPECT_EQ(change.warning({"AdvancedMeanSquares"}, spacing),
+            "the transform folds at 3 of 50 voxels of the fixed image (and mask), one of 2 along each axis: "
+            "its spatial Jacobian has a determinant of 0 or less there, down to -0.500. Usual remedies: "
+            "(Metric \"TransformFoldingPenalty\") beside the image metric, a larger weight of "
+            "\"TransformBendingEnergyPenalty\", or a larger (FinalGridSpacingInVoxels).");
   EXPECT_PRED2(contains, change.warning({"AdvancedMeanSquares", "TransformFoldingPenalty"}, spacing),
                "Usual remedies: a larger weight of \"TransformFoldingPenalty\", a smaller "
                "(FoldingSampleGridSpacing), ");

@@ -33,23 +33,16 @@ const Malformed files[] = {
      "matrix."},
     {"a.mtx", "%%MatrixMarket matrix array real general\n2 2\n",
      ":1: \"%%MatrixMarket matrix array real general\": the storage \"array\" is not read; that is a dense "
-     "matrix. Allowed: "
-     "coordinate."},
+     "matrix. Allowed: coordinate."},
     {"a.mtx", "%%MatrixMarket matrix coordinate complex general\n",
      ":1: \"%%MatrixMarket matrix coordinate complex general\": the field \"complex\" is not read. Allowed: "
-     "real, double, integer "
-     "or "
-     "pattern."},
+     "real, double, integer or pattern."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n",
      ":1: \"%%MatrixMarket matrix coordinate real hermitian\": the symmetry \"hermitian\" is not read. "
-     "Allowed: general, symmetric "
-     "or "
-     "skew-symmetric."},
+     "Allowed: general, symmetric or skew-symmetric."},
     {"a.mtx", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n",
      ":1: \"%%MatrixMarket matrix coordinate pattern skew-symmetric\": a pattern has no signs, so it cannot "
-     "be skew-symmetric. "
-     "Allowed: "
-     "pattern general or pattern symmetric."},
+     "be skew-symmetric. Allowed: pattern general or pattern symmetric."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n% only comments\n",
      ": it ends before the line of sizes. Allowed: a line with the numbers of rows, columns and entries."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3\n",
@@ -94,13 +87,10 @@ const Malformed files[] = {
      ": the sum of entries of one place is beyond 64 bits. Allowed: integers whose sums stay in 64 bits."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 5\n",
      ":3: \"1 2 5\": an entry above the diagonal of a symmetric matrix. Allowed: entries on and below the "
-     "diagonal; the others "
-     "follow "
-     "from them."},
+     "diagonal; the others follow from them."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 5\n",
      ":3: \"2 2 5\": an entry on the diagonal of a skew-symmetric matrix, which is zero there. Allowed: "
-     "entries below the "
-     "diagonal."},
+     "entries below the diagonal."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 5\n2 2 5\n",
      ": 2 entries, but the line of sizes says 3. Allowed: as many as it says; the file may have been cut "
      "off."},
@@ -110,9 +100,7 @@ const Malformed files[] = {
     {"a.mtx", "", ": the file is empty. Allowed: a file that exists and may be read."},
     {"a.mtx.gz", "\x1f\x8b\x08 this is not deflated data",
      ": the compressed data are damaged (unknown header flags set). Allowed: a whole compressed file; it may "
-     "have been cut off or "
-     "damaged "
-     "while it was copied."},
+     "have been cut off or damaged while it was copied."},
     {"a.graph", "2 1 2\n2\n1\n",
      ":1: \"2 1 2\": \"2\" is no format. Allowed: three digits of 0 and 1: node sizes, node weights, edge "
      "weights."},
@@ -136,8 +124,7 @@ const Malformed files[] = {
      "one weight."},
     {"a.graph", "2 1 1\n2 5\n1 6\n",
      ":2: \"2 5\": the edge to node 2 has the weight 5 here and 6 there. Allowed: each edge named by both of "
-     "its nodes, with one "
-     "weight."},
+     "its nodes, with one weight."},
     {"a.graph", "2 1\n1 2\n\n",
      ":2: \"1 2\": node 1 is its own neighbour. Allowed: edges between two nodes."},
     {"a.el", "# nothing\n", ": no edge is in it. Allowed: lines with two nodes, or two nodes and a weight."},
@@ -150,8 +137,7 @@ const Malformed files[] = {
      ": shorter than the 128 bytes of its head. Allowed: a whole file; it may have been cut off while it was "
      "copied."},
     {"a.npz", "PK, but this is no zip file at all",
-     ": no zip file, or one that was cut off. Allowed: what numpy or scipy.sparse.save_npz "
-     "wrote."},
+     ": no zip file, or one that was cut off. Allowed: what numpy or scipy.sparse.save_npz wrote."},
 };
 
 class MalformedMatrixFilesTest : public ::testing::Test {

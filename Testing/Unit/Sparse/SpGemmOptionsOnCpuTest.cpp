@@ -89,8 +89,8 @@ TEST(SpGemmIntegers, SumsBeyond64BitsAreAnErrorWhereverTheyArise)
   const auto times = [&](std::int64_t b) {
     return [&a, b] { multiply(Context{{}, 2}, a, matrixOf<std::int64_t>(2, 1, {{{0, 0}, b}, {{1, 0}, b}})); };
   };
-  EXPECT_EQ(errorText(times(large)), "precision int64: row 9 of C: a product or sum is beyond 64 "
-                                     "bits. Allowed: smaller integers, or precision f64.");
+  EXPECT_EQ(errorText(times(large)), "precision int64: row 9 of C: a product or sum is beyond 64 bits. "
+                                     "Allowed: smaller integers, or precision f64.");
   EXPECT_EQ(exitCodeOf(times(large / 4)), ExitCode::usage); // 2 * 2^62: the sum alone
   EXPECT_EQ(exitCodeOf(times(large / 8)), ExitCode::done);  // 2 * 2^61
   EXPECT_EQ(exitCodeOf(times(-large / 4)), ExitCode::done); // -2^63 is the last that fits

@@ -82,8 +82,8 @@ TEST(CommandLine, TwelveIndexedImagesAreOrderedAsNumbers)
 
 TEST(CommandLine, AValueWithoutAnOptionIsRefused)
 {
-  EXPECT_EQ(messageOf({"fixed.nii"}), "command line: \"fixed.nii\": a value without an option. "
-                                      "Every value follows its option; --help lists them.");
+  EXPECT_EQ(messageOf({"fixed.nii"}), "command line: \"fixed.nii\": a value without an option. Every value "
+                                      "follows its option; --help lists them.");
 }
 
 TEST(CommandLine, WordsWithoutAnOptionAreOperandsInTheirOrder)
@@ -115,14 +115,13 @@ TEST(CommandLine, NamesOfOtherProgramsAreAnswered)
 
 TEST(CommandLine, CharactersOfWordProcessorsAreNamed)
 {
-  EXPECT_EQ(messageOf({"–f", "a"}),
-            "command line: \"–f\": a character that word processors put in place of a "
-            "plain one. Allowed: - in place of –.");
+  EXPECT_EQ(messageOf({"–f", "a"}), "command line: \"–f\": a character that word processors put in place of "
+                                    "a plain one. Allowed: - in place of –.");
   EXPECT_EQ(messageOf({"-f", "“a”"}), "command line: \"“a”\": a character that word processors put in place "
                                       "of a plain one. Allowed: \" in place of “.");
   EXPECT_EQ(messageOf({"-f\u00A0a"}),
-            "command line: \"-f\u00A0a\": a character that word processors put in "
-            "place of a plain one. Allowed: a blank in place of the no-break blank.");
+            "command line: \"-f\u00A0a\": a character that word processors put in place of a plain one. "
+            "Allowed: a blank in place of the no-break blank.");
 }
 
 TEST(CommandLine, AValueMayStartWithADash)

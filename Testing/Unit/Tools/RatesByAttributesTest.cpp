@@ -113,9 +113,8 @@ TEST(RatesByAttributes, AGpuThatOtherWorkRunsOnIsSeen)
   busy.dramReadBytes *= 0.5;
   EXPECT_EQ(whySlowerThanTold(busy, h100()), "reading of memory reached 50 % of what its driver lets expect");
   busy.clockGHz *= 0.6;
-  EXPECT_EQ(whySlowerThanTold(busy, h100()),
-            "the clock reached 60 % of what its driver lets expect, reading of "
-            "memory reached 50 % of what its driver lets expect");
+  EXPECT_EQ(whySlowerThanTold(busy, h100()), "the clock reached 60 % of what its driver lets expect, reading "
+                                             "of memory reached 50 % of what its driver lets expect");
   GpuAttributes odd = h100(); // tells nothing to compare with
   odd.clockGHz = odd.memoryBytesPerSecond = 0;
   EXPECT_EQ(whySlowerThanTold(busy, odd), "");

@@ -219,10 +219,9 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
     return calibration;
   }
   if (!start)
-    throw Error(ExitCode::device,
-                "calibrate: " + deviceName(choice.device)
-                    + ": it could not be started in a process of its own. Allowed: a device that several "
-                      "processes may use, or --device cpu.");
+    throw Error(ExitCode::device, "calibrate: " + deviceName(choice.device)
+                                      + ": it could not be started in a process of its own. Allowed: a "
+                                        "device that several processes may use, or --device cpu.");
   Context all = makeContext(choice.device, threads), withOne = makeContext(choice.device, 1);
   calibration.gpu = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
   calibration.cudaStartSeconds = rounded(*start);

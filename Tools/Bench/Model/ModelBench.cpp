@@ -156,8 +156,8 @@ std::string phasesText(const KernelLaunch& launch)
 std::string modelCounts(Context& context, const ModelSettings& settings)
 {
   std::string text =
-      "kernel,size,block,blocks,registers,instructions,fp32,fp64,special,integer,global,shared,"
-      "l1_wavefronts,shared_wavefronts,l2_sectors,dram_read,dram_written,active_blocks,phases\n";
+      "kernel,size,block,blocks,registers,instructions,fp32,fp64,special,integer,global,shared,l1_wavefronts,"
+      "shared_wavefronts,l2_sectors,dram_read,dram_written,active_blocks,phases\n";
   forEachLaunch(context, settings, [&](const ModelCase& problem, const Launches& launches) {
     problem.run();
     context.stream->wait();

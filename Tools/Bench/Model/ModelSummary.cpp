@@ -114,8 +114,8 @@ std::string summaryOf(const std::vector<Group>& groups, std::size_t model)
   }
   const auto count = static_cast<double>(std::max<std::size_t>(groups.size(), 1));
   return formatted("%-13s error: mean %.1f %%, largest %.1f %%; rank correlation %.3f (%.0f of %zu), of "
-                   "pairs that differ by 5 %% %.3f; right order of these pairs %.0f %%; "
-                   "chosen block size within 3 %% of the best: %.0f %%, mean regret %.1f %%\n",
+                   "pairs that differ by 5 %% %.3f; right order of these pairs %.0f %%; chosen block size "
+                   "within 3 %% of the best: %.0f %%, mean regret %.1f %%\n",
                    modelNames[model], errors / std::max(rows, 1.0), largest,
                    correlations / std::max(ranked, 1.0), ranked, groups.size(),
                    (rightPairs - wrongPairs) / std::max(pairs, 1.0), 100 * rightPairs / std::max(pairs, 1.0),
@@ -139,11 +139,10 @@ double rankCorrelation(const std::vector<double>& a, const std::vector<double>& 
 
 std::string modelTable(const std::vector<ModelRow>& rows)
 {
-  std::string text =
-      "kernel     size        block  regs warps  measured      this  error        Wu  error   H & K"
-      "      error  bound by\n"
-      "                                    active   ms        project   %         et al.  %      "
-      "           %\n";
+  std::string text = "kernel     size        block  regs warps  measured      this  error        Wu  error   "
+                     "H & K      error  bound by\n"
+                     "                                    active   ms        project   %         et al.  %   "
+                     "              %\n";
   for (const Group& group : groupsOf(rows)) {
     const std::size_t chosen = group.chosen(0);
     for (std::size_t i = 0; i < group.rows.size(); ++i) {

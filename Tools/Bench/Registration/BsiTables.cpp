@@ -139,13 +139,12 @@ BenchTable trafficTable(const std::vector<double>& tiles)
 BenchTable limitsTable(const std::vector<double>& tiles, const std::vector<MeasuredField>& measured,
                        double peakSingle)
 {
-  BenchTable table{
-      "What limits each method (document, a GTX 1050 at tile 5: ThreadPerTileLinear 670 of 2091 GFLOP/s, "
-      "62 of 95 GB/s)",
-      {"case", "tile", "method", "words a voxel", "operations by the document",
-       "operations here, 3 components", "registers", "active warps", "GFLOP/s", "machine GFLOP/s",
-       "GB/s written", "machine GB/s (fill)", "registers by the document"},
-      {}};
+  BenchTable table{"What limits each method (document, a GTX 1050 at tile 5: ThreadPerTileLinear 670 of 2091 "
+                   "GFLOP/s, 62 of 95 GB/s)",
+                   {"case", "tile", "method", "words a voxel", "operations by the document",
+                    "operations here, 3 components", "registers", "active warps", "GFLOP/s",
+                    "machine GFLOP/s", "GB/s written", "machine GB/s (fill)", "registers by the document"},
+                   {}};
   for (const double tile : tiles)
     for (const MethodFacts& facts : methodFacts) {
       const std::size_t before = table.rows.size();

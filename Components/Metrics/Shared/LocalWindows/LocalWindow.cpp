@@ -8,15 +8,15 @@ namespace {
 
 const Parameter<std::int64_t> localWindowRadius =
     integerParameter("LocalWindowRadius", 2, 1, Arity::perLevelAndDimension, "samples",
-                     "how far a box window reaches on either side of its centre: voxels of the "
-                     "level with the sampler \"Full\", points of the grid with \"Grid\"; one value, "
-                     "one a level, or one for each axis of each level")
+                     "how far a box window reaches on either side of its centre: voxels of the level with "
+                     "the sampler \"Full\", points of the grid with \"Grid\"; one value, one a level, or one "
+                     "for each axis of each level")
         .atMost(1 << 20);
 
 const Parameter<double> localWindowSigma =
-    realParameter("LocalWindowSigma", std::nan(""), Arity::perLevel, "samples",
-                  "standard deviation of a Gaussian window, which takes the place of the box; it "
-                  "ends at 3 sigma")
+    realParameter(
+        "LocalWindowSigma", std::nan(""), Arity::perLevel, "samples",
+        "standard deviation of a Gaussian window, which takes the place of the box; it ends at 3 sigma")
         .atLeast(0.1)
         .atMost(100);
 

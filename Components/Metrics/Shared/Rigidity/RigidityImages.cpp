@@ -31,8 +31,8 @@ const Parameter<bool> dilateRigidityImages = booleanParameter(
 
 const Parameter<double> dilationRadiusMultiplier =
     realParameter("DilationRadiusMultiplier", 1, Arity::perLevel, "",
-                  "they grow along each axis by this many times the number of mm between control "
-                  "points, as a number of voxels")
+                  "they grow along each axis by this many times the number of mm between control points, as "
+                  "a number of voxels")
         .atLeast(0);
 
 /// The path of a side's image, empty if it has none.

@@ -71,10 +71,9 @@ SplineModel<D> splineModelOf(const Parameters& parameters)
     parameters.fail(splinePoissonRatio.name, "no elastic body has it", "Allowed: above -1 and below 0.5");
   model.relaxation = std::max(parameters.get(splineRelaxationFactor), 0.0); // elastix takes 0 for less
   if (!model.relaxationSmooths())
-    parameters.warn(
-        parameters.where(splineRelaxationFactor.name)
-        + ": with this kernel in 3D elastix's relaxation makes the spline worse: it amplifies errors "
-          "of landmarks. (SplineSmoothing \"auto\") smooths.");
+    parameters.warn(parameters.where(splineRelaxationFactor.name)
+                    + ": with this kernel in 3D elastix's relaxation makes the spline worse: it amplifies "
+                      "errors of landmarks. (SplineSmoothing \"auto\") smooths.");
   return model;
 }
 

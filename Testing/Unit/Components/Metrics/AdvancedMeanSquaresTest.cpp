@@ -69,9 +69,8 @@ TEST(AdvancedMeanSquaresTest, ABoundBeyondTheRangeIsToldOnceForAllLevels)
   for (std::size_t level = 0; level < 3; ++level)
     AdvancedMeanSquares(parameters, level, {0, 1, 0, 1});
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_TRUE(told[0].starts_with(
-      "text:1: (OutlierDifference 200 100 50): level 0: 200 exceeds the range of the fixed "
-      "image, 1: no difference is an outlier"))
+  EXPECT_TRUE(told[0].starts_with("text:1: (OutlierDifference 200 100 50): level 0: 200 exceeds the range of "
+                                  "the fixed image, 1: no difference is an outlier"))
       << told[0];
 }
 

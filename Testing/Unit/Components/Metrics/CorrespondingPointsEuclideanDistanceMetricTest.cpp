@@ -92,8 +92,8 @@ TEST(CorrespondingPointsTest, WithoutPointsItSaysWhichOptionsAreMissing)
 
   EXPECT_EQ(messageOf([&] { metricOf<2>(scene); }),
             "text:1: (Metric \"CorrespondingPointsEuclideanDistanceMetric\"): "
-            "CorrespondingPointsEuclideanDistanceMetric has no points. "
-            "Allowed: -fp and -mp with files of as many points each.");
+            "CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files of as "
+            "many points each.");
 }
 
 }

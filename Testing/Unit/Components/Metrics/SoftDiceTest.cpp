@@ -90,8 +90,8 @@ TEST(SoftDiceTest, OtherImagesThanThoseOfOneLabelAreRefused)
                     negative = message("", {-1000, 1, 0, 1});
 
   EXPECT_PRED2(contains, tooHigh,
-               "(ForegroundValue 2): SoftDice: the intensities of the images reach from 0 to 255. "
-               "Allowed: images of one label, with intensities from 0 to ForegroundValue (2).");
+               "(ForegroundValue 2): SoftDice: the intensities of the images reach from 0 to 255. Allowed: "
+               "images of one label, with intensities from 0 to ForegroundValue (2).");
   EXPECT_PRED2(contains, negative, "reach from -1000 to 1.");
   EXPECT_EQ(message("", {-0.005, 1.005, 0, 1}), "no error") << "a smoothing filter may overshoot";
 }

@@ -35,8 +35,8 @@ const Size<3> size{40, 36, 30};
 const char* const translation = "(Transform \"TranslationTransform\") ";
 const char* const bspline = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 12) ";
 const char* const full = "(ImageSampler \"Full\") ";
-const char* const points = "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 1500) "
-                           "(NewSamplesEveryIteration \"false\") ";
+const char* const points =
+    "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 1500) (NewSamplesEveryIteration \"false\") ";
 
 DrawnStage<3> searchOf(const std::string& space, const std::string& lines)
 {

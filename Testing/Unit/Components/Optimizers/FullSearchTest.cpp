@@ -81,8 +81,8 @@ TEST(FullSearch, VisitsEveryPointTheLowestParameterFastest)
   EXPECT_NEAR(run.report.value, 0.01 + 4 + 0.04, 1e-12);
   EXPECT_EQ(run.report.iterations, 12u);
   EXPECT_EQ(run.report.stopCondition, "The full range has been searched.");
-  EXPECT_EQ(cost.lines.at(2), "Index of the point in the optimization surface image that has the best metric "
-                              "value: [ 1 1 ]");
+  EXPECT_EQ(cost.lines.at(2),
+            "Index of the point in the optimization surface image that has the best metric value: [ 1 1 ]");
   EXPECT_EQ(cost.lines.at(3), "The corresponding parameter values: [ 10.5 -1 ]");
 }
 

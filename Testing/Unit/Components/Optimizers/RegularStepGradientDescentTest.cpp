@@ -103,8 +103,7 @@ TEST(RegularStepGradientDescent, StopsWhereTheGradientVanishes)
 
 TEST(RegularStepGradientDescent, RejectsAFactorThatDoesNotShortenSteps)
 {
-  EXPECT_EQ(
-      errorText([] { RegularStepGradientDescent(parametersOf("(RelaxationFactor 1)")); }),
-      "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a number of at least 0 and "
-      "less than 1.");
+  EXPECT_EQ(errorText([] { RegularStepGradientDescent(parametersOf("(RelaxationFactor 1)")); }),
+            "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a number of at least 0 "
+            "and less than 1.");
 }

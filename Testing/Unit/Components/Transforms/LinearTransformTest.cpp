@@ -301,11 +301,10 @@ TEST(AffineLogTransform, IsAnAffineTransformOfItk)
 TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
 {
   EulerTransform<2> transform(text<2>(""));
-  EXPECT_EQ(
-      errorText([&] { transform.restore({}, text<2>("(TransformParameters 0 0 0)")); },
-                ExitCode::unreadableInput),
-      "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the 2 coordinates of the centre of "
-      "rotation in mm.");
+  EXPECT_EQ(errorText([&] { transform.restore({}, text<2>("(TransformParameters 0 0 0)")); },
+                      ExitCode::unreadableInput),
+            "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the 2 coordinates of the centre "
+            "of rotation in mm.");
 }
 
 TEST(LinearTransform, EstimatedScalesAreThoseOfElastix)

@@ -97,8 +97,7 @@ TEST(TransformFileReading, OfSeveralCandidatesTheOneWithTheDigestIsTaken)
       contains,
       errorText([&] { pathBesideTransformFile(wrong, "DeformationFieldFileName", folder / "u.mha"); },
                 ExitCode::unreadableInput),
-      "none of these files holds the transform that the result was made with "
-      "(DeformationFieldSHA256");
+      "none of these files holds the transform that the result was made with (DeformationFieldSHA256");
 }
 
 }
