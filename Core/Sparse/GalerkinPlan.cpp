@@ -96,9 +96,9 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, con
                           CsrMatrix<V>& made) {
     try {
       return SpGemmPlan<V>(context, left, right, kept, &made);
-    } catch (const Error& error) {
+    } catch (Error& error) {
       throw error.code() != ExitCode::outOfMemory
-          ? error
+          ? error.addContext(name)
           : Error(error.code(), "R A P: " + name
                                     + " does not fit into the memory as a whole. Allowed: a larger memory "
                                       "limit, or more memory.");

@@ -266,6 +266,11 @@ Reordering reorderForTiles(const Context& context, const CsrMatrix<V>& matrix, b
   };
   if (matrix.columns > largestTiledColumns)
     return stays("more than " + std::to_string(largestTiledColumns) + " columns");
+  MatrixPattern top = matrix; // an eighth of the rows, which tells in little time where tiles are very full
+  top.rows = matrix.rows / 8;
+  if (const double perTile = listTiles(context, top).entriesPerTile;
+      !always && perTile * perTile / tileSide >= 2 * productsPerTilePair)
+    return stays("tiles are full enough");
   if (!always && !hasAlikeRows(matrix))
     return stays("few rows are alike");
   const double products = productCount(context, matrix, matrix);

@@ -65,11 +65,12 @@ TEST(Reordering, AShuffledMatrixOfElementsIsFoundAgain)
   CsrMatrix<double> asGiven, reordered;
   const Reordering ofNatural = reorderForTiles(Context{}, natural, false, asGiven),
                    found = reorderForTiles(Context{}, a, false, reordered);
-  EXPECT_FALSE(ofNatural.numbering.has_value()) << ofNatural.choice;
+  EXPECT_EQ(ofNatural.choice, "the rows keep their numbers: tiles are full enough");
+  EXPECT_EQ(ofNatural.perPairBefore, 0); // some rows suffice to see it
   ASSERT_TRUE(found.numbering.has_value()) << found.choice;
   EXPECT_EQ(found.nodes, 729u);
   EXPECT_LT(found.perPairBefore, 1);
-  EXPECT_GT(found.perPairAfter, 0.75 * ofNatural.perPairBefore);
+  EXPECT_GT(found.perPairAfter, 0.75 * reorderForTiles(Context{}, natural, true, asGiven).perPairBefore);
   expectSame(renumbered(Context{}, reordered, found.numbering->newOfOld, found.numbering->oldOfNew), a);
 }
 
@@ -124,7 +125,8 @@ TEST(Reordering, PartsEmptyRowsAndStarsAreNumberedOnce)
     EXPECT_EQ(found.numbering->oldOfNew[found.numbering->newOfOld[i]], i);
   }
   expectSame(renumbered(Context{}, reordered, found.numbering->newOfOld, found.numbering->oldOfNew), a);
-  EXPECT_EQ(reorderForTiles(Context{}, a, false, reordered).choice, "the rows keep their numbers: few rows are alike");
+  EXPECT_EQ(reorderForTiles(Context{}, a, false, reordered).choice,
+            "the rows keep their numbers: few rows are alike");
   EXPECT_FALSE(reorderForTiles(Context{}, emptyMatrix<double>(0, 0), false, reordered).numbering.has_value());
 }
 
