@@ -37,11 +37,9 @@ void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t f
 
 }
 
-template <int D>
-SliceReader<D>::SliceReader(const std::string& path, const ReadingOptions& reading, VoxelsAs as,
-                            double outside)
-    : source_(openImage(path, reading)), geometry_(geometryOf<D>(header()))
+void SliceSource::begin(VoxelsAs as, double outside, std::size_t slices)
 {
+  slices_ = slices;
   if (as == VoxelsAs::labels) {
     requireLabels(header());
     labels_.emplace(header().componentType, outside);
@@ -50,8 +48,7 @@ SliceReader<D>::SliceReader(const std::string& path, const ReadingOptions& readi
   }
 }
 
-template <int D>
-std::string SliceReader<D>::whyNot() const
+std::string SliceSource::whyNot() const
 {
   return source_->place()
              ? ""
@@ -60,16 +57,14 @@ std::string SliceReader<D>::whyNot() const
                "components first, in one file and with nothing to skip before them)";
 }
 
-template <int D>
-void SliceReader<D>::open()
+void SliceSource::open()
 {
   const VoxelPlace& place = *source_->place();
   while (ranges_.size() < (place.apart ? components() : 1))
     ranges_.push_back(std::make_unique<VoxelRanges>(place, header().path));
 }
 
-template <int D>
-StoredLayout SliceReader<D>::layout(std::size_t voxelCount) const
+StoredLayout SliceSource::layout(std::size_t voxelCount) const
 {
   const bool isApart = source_->place()->apart;
   return {
@@ -78,9 +73,8 @@ StoredLayout SliceReader<D>::layout(std::size_t voxelCount) const
 }
 
 /// Reads values of all components: component after component if they lie apart in the file, else interleaved.
-template <int D>
 template <class T>
-void SliceReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
+void SliceSource::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
 {
   const std::size_t count = components(), length = out.size() / count;
   if (!source_->place()->apart)
@@ -90,18 +84,16 @@ void SliceReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int th
 }
 
 /// Reads values of one component that lies apart.
-template <int D>
 template <class T>
-void SliceReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
-                                std::span<T> out, int threads)
+void SliceSource::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
+                             std::span<T> out, int threads)
 {
   ranges.read((component * voxelCount() + firstVoxel) * sizeof(T), std::as_writable_bytes(out), threads);
   if (source_->place()->towardsRas && component < 2)
     std::transform(out.begin(), out.end(), out.begin(), [](T value) { return static_cast<T>(-value); });
 }
 
-template <int D>
-void SliceReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
+void SliceSource::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
 {
   open();
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
@@ -109,9 +101,8 @@ void SliceReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, 
   });
 }
 
-template <int D>
-void SliceReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
-                                   std::byte* to, int threads)
+void SliceSource::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
+                                std::byte* to, int threads)
 {
   if (ranges_.empty())
     ranges_.push_back(std::make_unique<VoxelRanges>(*source_->place(), header().path));
@@ -121,9 +112,8 @@ void SliceReader<D>::readComponent(std::size_t component, std::size_t firstVoxel
 }
 
 /// Calls body(values, number of voxels before, number of voxels) for consecutive pieces.
-template <int D>
 template <class T, class Body>
-void SliceReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
+void SliceSource::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
 {
   const std::size_t count = components(),
                     maxVoxels = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
@@ -137,8 +127,7 @@ void SliceReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, 
   }
 }
 
-template <int D>
-bool SliceReader<D>::needsCounts() const
+bool SliceSource::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     // readImage decides the same.
@@ -149,8 +138,7 @@ bool SliceReader<D>::needsCounts() const
 }
 
 /// Scaling is monotonic, so that the ends of an integer type's range decide.
-template <int D>
-bool SliceReader<D>::mayBeNonFinite() const
+bool SliceSource::mayBeNonFinite() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_floating_point_v<T>)
@@ -160,8 +148,7 @@ bool SliceReader<D>::mayBeNonFinite() const
   });
 }
 
-template <int D>
-void SliceReader<D>::found(const VoxelCounts& counts)
+void SliceSource::found(const VoxelCounts& counts)
 {
   nonFinite_ = counts.nonFinite;
   if (isLuminance())
@@ -174,9 +161,8 @@ void SliceReader<D>::found(const VoxelCounts& counts)
     failNoneFinite(header().path, voxelCount());
 }
 
-template <int D>
 template <class T>
-VoxelCounts SliceReader<D>::counted(int threads)
+VoxelCounts SliceSource::counted(int threads)
 {
   std::atomic<unsigned long long> nonFinite{0}, inexact{0};
   forEachStage<T>(
@@ -196,8 +182,7 @@ VoxelCounts SliceReader<D>::counted(int threads)
   return {nonFinite, inexact};
 }
 
-template <int D>
-void SliceReader<D>::survey(int threads)
+void SliceSource::survey(int threads)
 {
   open();
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
@@ -205,9 +190,8 @@ void SliceReader<D>::survey(int threads)
   });
 }
 
-template <int D>
-void SliceReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
-                                       std::uint8_t* finite) const
+void SliceSource::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
+                                    std::uint8_t* finite) const
 {
   if (nonFinite_ == 0)
     return;
@@ -219,12 +203,11 @@ void SliceReader<D>::setAsideNonFinite(std::span<float* const> images, std::size
     }
 }
 
-template <int D>
-void SliceReader<D>::read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
-                          std::uint8_t* finite, int threads)
+void SliceSource::read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
+                       std::uint8_t* finite, int threads)
 {
   open();
-  const std::size_t voxelsOfSlice = voxelCount() / geometry_.size[D - 1];
+  const std::size_t voxelsOfSlice = voxelCount() / slices_;
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     forEachStage<T>(firstSlice * voxelsOfSlice, (firstSlice + sliceCount) * voxelsOfSlice, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
@@ -239,27 +222,24 @@ void SliceReader<D>::read(std::size_t firstSlice, std::size_t sliceCount, std::s
   });
 }
 
-template <int D>
-void SliceReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image,
-                            std::uint8_t* finite, int threads)
+void SliceSource::number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite,
+                         int threads)
 {
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     const std::span numbers(reinterpret_cast<const T*>(stored), voxelCount);
     const std::span<float> to(image, voxelCount);
     if (!scaling().isScaled())
-      return labels_->template number<T>(header().path, numbers, to, threads);
+      return labels_->number<T>(header().path, numbers, to, threads);
     using Value = ValueScaling::Value<T>;
     const auto values = largeArray<Value>(voxelCount);
     forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
       std::transform(numbers.begin() + first, numbers.begin() + last, values.get() + first, scaling());
     });
-    labels_->template number<Value>(header().path, {values.get(), voxelCount}, to, threads);
+    labels_->number<Value>(header().path, {values.get(), voxelCount}, to, threads);
   });
   forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
     setAsideNonFinite({&image, 1}, first, last, finite);
   });
 }
-
-TESSERA_INSTANTIATE_CLASS_TO_4(SliceReader);
 
 }

@@ -19,18 +19,10 @@ namespace tessera {
 /// vectors; as components, one image for each, of colours, too; or as labels, like readLabelImage.
 enum class VoxelsAs { intensities, components, labels };
 
-/// Reads some slices of an image file at a time as floats, with the same result as if the whole file were
-/// read.
-template <int D>
-class SliceReader {
+/// What of a SliceReader does not depend on the dimension, so that it is compiled once.
+class SliceSource {
 public:
-  /// Reads the header. `outside` is the value of voxels outside a label map. Throws as readImage or
-  /// readLabelImage.
-  SliceReader(const std::string& path, const ReadingOptions&, VoxelsAs as, double outside = 0);
-
   const ImageHeader& header() const { return source_->header(); }
-  /// The grid of the file.
-  const ImageGeometry<D>& geometry() const { return geometry_; }
   std::size_t imageCount() const { return imageCount_; }
 
   /// Why the file cannot be read in slices; empty if it can.
@@ -97,6 +89,12 @@ public:
     isWhole_ = true;
   }
 
+protected:
+  explicit SliceSource(std::unique_ptr<ImageSource> source) : source_(std::move(source)) {}
+  ~SliceSource() = default;
+  SliceSource(SliceSource&&) = default;
+  void begin(VoxelsAs as, double outside, std::size_t slices);
+
 private:
   template <class T, class Body>
   void forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body);
@@ -111,18 +109,37 @@ private:
   void open();
 
   std::size_t components() const { return static_cast<std::size_t>(header().components); }
-  std::size_t voxelCount() const { return geometry_.voxelCount(); }
+  std::size_t voxelCount() const { return header().voxelCount(); }
   bool isLuminance() const { return components() > imageCount_; }
   const ValueScaling& scaling() const { return source_->place()->scaling; }
 
   std::unique_ptr<ImageSource> source_;
-  ImageGeometry<D> geometry_;
-  std::size_t imageCount_ = 1, nonFinite_ = 0;
+  std::size_t imageCount_ = 1, slices_ = 1, nonFinite_ = 0;
   bool isWhole_ = false; // the file was read to its end
   std::optional<LabelTable> labels_;
   std::vector<std::string> notes_;
   std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one, or one for each component if they lie apart
   std::unique_ptr<std::byte[]> stage_; // values in the type of the file before they are converted
+};
+
+/// Reads some slices of an image file at a time as floats, with the same result as if the whole file were
+/// read.
+template <int D>
+class SliceReader : public SliceSource {
+public:
+  /// Reads the header. `outside` is the value of voxels outside a label map. Throws as readImage or
+  /// readLabelImage.
+  SliceReader(const std::string& path, const ReadingOptions& reading, VoxelsAs as, double outside = 0)
+      : SliceSource(openImage(path, reading)), geometry_(geometryOf<D>(header()))
+  {
+    begin(as, outside, geometry_.size[D - 1]);
+  }
+
+  /// The grid of the file.
+  const ImageGeometry<D>& geometry() const { return geometry_; }
+
+private:
+  ImageGeometry<D> geometry_;
 };
 
 }
