@@ -125,7 +125,8 @@ ChainPointer<D> chainFromTime(const TransformFileContent<D>& file, const Registr
                                      + (isAlike ? "all places along the last axis alike"
                                                 : "points along the last axis, which is not time")
                                      + ". Allowed: the transform of a groupwise registration of a series.");
-  TransformChain<D> atTime{.initial = inverseOnGrid<D>(nullptr, file.chain, registry, grid, toleranceMm)};
+  TransformChain<D> atTime;
+  atTime.initial = inverseOnGrid<D>(nullptr, file.chain, registry, grid, toleranceMm);
   atTime.transform = std::make_shared<AtOneTime<D>>(series.originMm[D - 1]
                                                     + series.spacingMm[D - 1] * static_cast<double>(number));
   return joinedChain<D>(std::make_shared<TransformChain<D>>(std::move(atTime)), file.chain, registry);
