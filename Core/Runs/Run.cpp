@@ -299,9 +299,11 @@ private:
         if (ofStage.isSeries && ownVoxelsOnCuda<D>(context.device, of))
           of = std::make_shared<Image<D>>(*of); // so that the host has the images of levels, too
       }
-    if (ofStage.isSeries)
-      for (std::size_t i = 0; i < std::min(input.fixed.size(), input.moving.size()); ++i)
-        requireOneSeries(input.fixed[i]->voxels == input.moving[i]->voxels, inputs_->headers(), i);
+    if (ofStage.isSeries && input.fixed.front()->voxels != input.moving.front()->voxels)
+      log_.warning(
+          "-f: " + inputs_->headers().fixed.front().path + ": it is another image than -m, "
+          + inputs_->headers().moving.front().path
+          + ", whose times are registered to each other; of -f the grid alone counts, as in elastix.");
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);

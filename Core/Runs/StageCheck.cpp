@@ -71,7 +71,13 @@ void checkImages(const StageComponents<D>& components, const Parameters& paramet
     if (auto* const term = dynamic_cast<TermOfSeries<D>*>(components.terms[t].get())) {
       const ImageGeometry<D> fixed = imageOf(headers.fixed, t), moving = imageOf(headers.moving, t);
       term->checkImages(fixed, moving);
-      requireOneSeries(fixed == moving, headers, t);
+      if (fixed != moving)
+        throw Error(
+            ExitCode::unreadableInput,
+            "-f: " + headers.fixed[t < headers.fixed.size() ? t : 0].path
+                + " and -m: " + headers.moving[t < headers.moving.size() ? t : 0].path
+                + ": two grids, where the times of one series are registered to each other, and no image "
+                  "to another one. Allowed: the series both as -f and as -m.");
     }
 }
 
@@ -217,18 +223,6 @@ struct Link {
   bool adds;                          // to what the transforms before it do
 };
 
-}
-
-void requireOneSeries(bool isOne, const InputHeaders& headers, std::size_t term)
-{
-  const auto pathOf = [term](const std::vector<ImageHeader>& images) {
-    return images[term < images.size() ? term : 0].path;
-  };
-  if (!isOne)
-    throw Error(ExitCode::unreadableInput,
-                "-f: " + pathOf(headers.fixed) + " and -m: " + pathOf(headers.moving)
-                    + ": two images, where the times of one series are registered to each other, and no "
-                      "image to another one. Allowed: the series both as -f and as -m.");
 }
 
 template <int D>

@@ -45,9 +45,6 @@ template <int D>
 CheckedStage<D> checkStage(const Registry&, const RunRequest&, const StageText&, std::size_t number,
                            const InputHeaders&, const InputFiles&, Log&);
 
-/// Throws Error(unreadableInput) that names both images of a metric of series unless they are one.
-void requireOneSeries(bool isOne, const InputHeaders&, std::size_t term);
-
 /// The result images of the stages, in the order in which they are written to `folder`.
 template <int D>
 std::vector<ResultToWrite> resultsToWrite(std::span<const CheckedStage<D>> stages, const std::string& folder,
