@@ -196,7 +196,7 @@ TEST(BSplineStackTransformTest, RefusesWhatHasNoAxisOfTime)
         ExitCode::unreadableInput);
   };
   EXPECT_PRED2(contains, start(obliqueGeometry<3>({9, 8, 4})), "mix its last axis");
-  EXPECT_PRED2(contains, start(seriesGeometry({9, 8, 1})), "two slices or more");
+  EXPECT_PRED2(contains, start(seriesGeometry({9, 8, 1})), "two times or more");
 }
 
 }
