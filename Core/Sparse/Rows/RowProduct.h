@@ -61,8 +61,8 @@ public:
       places_.push_back(places_.size() % unread);
     for (std::size_t i = 0; i < columns.size(); ++i)
       places_[columns[i]] = static_cast<std::uint32_t>(unread + i);
-    const std::size_t made =
-        multiplyAt(ring, k, a, columns, column, value, [&](std::uint32_t c) { return places_[c]; });
+    const std::size_t made = multiplyAt(ring, k, a, columns, column, value,
+                                        [places = places_.data()](std::uint32_t c) { return places[c]; });
     for (const std::uint32_t c : columns)
       places_[c] = c % unread;
     return made;
