@@ -8,6 +8,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"
+#include "Core/Runs/SeriesCheck.h"
 #include "Core/Runs/StageStarts.h"
 
 #include <algorithm>
@@ -81,15 +82,6 @@ std::vector<bool> directionsInUse(const std::vector<CheckedStage<D>>& stages)
   return values;
 }
 
-/// Whether it registers the times of a series to each other.
-template <int D>
-bool isOfSeries(const CheckedStage<D>& stage)
-{
-  return std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
-    return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
-  });
-}
-
 StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters,
                       int dimension)
 {
@@ -139,19 +131,7 @@ public:
       needed.landmarks |= stages_.back().needed.landmarks;
     }
     checkPointsAreUsed(request, needed, log);
-    if (request.fixedPoints.isGiven() && std::ranges::any_of(stages_, isOfSeries<D>))
-      log.note("-fp and -mp: of a series -fp tells where points lie on the mean of all times, and -mp where "
-               "they lie at each time.");
-    for (const CheckedStage<D>& stage : stages_)
-      if (isOfSeries<D>(stage) && (request.fixedLabels.isGiven() || request.movingLabels.isGiven()))
-        throw Error(ExitCode::usage,
-                    "--fLabels and --mLabels: " + stage.text.path
-                        + " registers the times of a series to each other, and no image to another one whose "
-                          "labels could be compared. Allowed: --warp-labels with --from-time N.");
-      else if (request.fromTime && !isOfSeries<D>(stage))
-        throw Error(ExitCode::usage, "--from-time: " + stage.text.path
-                                         + " does not register the times of a series to each other. Allowed: "
-                                           "files that do, such as those of --preset cine.");
+    checkRequestForSeries<D>(request, stages_, log);
     noteOrderOfStages(stages_, log);
     const auto mayHoldOthers = [](const ImageHeader& labels) {
       return pixelTypeSize(labels.componentType) > 2;
@@ -165,6 +145,9 @@ public:
     if (checksLabels)
       checkLabels<D>(request);
     chain = initial_ = initialOf<D>(registry, request.initialTransform, {Device{}, request.threads}, log);
+    if (initial_ && std::ranges::any_of(stages_, isOfSeries<D>))
+      checkStartOfSeries<D>("-t0: " + request.initialTransform.path, *initial_,
+                            geometryOf<D>(inputs_->headers().fixed.front()), log);
     starts_ =
         startsOf<D>(request.startAt,
                     chainOf<D>(registry, "--start-at", request.startAt, {Device{}, request.threads}, log),

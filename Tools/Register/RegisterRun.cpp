@@ -197,9 +197,10 @@ void checkRegistration(const Registry& registry, const RunRequest& request, bool
   log.info("Checked " + std::to_string(plan.stages.size()) + " parameter file"
            + (plan.stages.size() == 1 ? "" : "s")
            + " and the headers of all images: " + warningsText(log.warnings().size()) + "; the run can start."
-           + (measuresTime ? ""
-                           : " Voxels were not read: a mask that is empty or becomes so by erosion ends the "
-                             "run, and an image without contrast may."));
+           + (measuresTime
+                  ? ""
+                  : " Voxels were not read: a mask that is empty or becomes so by erosion ends the "
+                    "run, and so do two images in place of a series; an image without contrast may."));
 }
 
 void runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,

@@ -193,10 +193,14 @@ public:
     const TransformMap map = readMap(path, allowedForStart, warn_);
     const Parameters file(map, "", D, 1, warn_);
     if constexpr (D == 4)
-      if (file.get(fixedDimension) == 3) // of every time
+      if (file.get(fixedDimension) == 3) { // of every time
+        if (file.get(transformName).ends_with("StackTransform"))
+          file.fail(transformName.name, "it is for the times of pictures, not for volumes",
+                    "Allowed: a transform of volumes, for every time, or one of dimension 4");
         return std::make_shared<TransformChain<4>>(
             TransformChain<4>{.transform = std::make_shared<EachTimeTransform>(
                                   ChainReader<3>(host_, registry_, warn_).fromFile({map, "", 3, 1, warn_}))});
+      }
     return fromFile(file);
   }
 

@@ -23,22 +23,6 @@ const ImageGeometry<D>& seriesOf(const TransformFileContent<D>& file)
   return file.fixed ? *file.fixed : file.output;
 }
 
-/// Whether a chain leaves the last coordinate of voxels of a grid as it is, some hundred of which are looked
-/// at.
-template <int D>
-bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
-{
-  const AffineMap<D> pointFromIndex = grid.pointFromIndex();
-  PointBatch<D> points;
-  points.count = std::min(batchCapacity, grid.voxelCount());
-  for (std::size_t i = 0; i < points.count; ++i)
-    points.set(i, pointFromIndex(indexOfVoxel<D>(grid.size, i * grid.voxelCount() / points.count)));
-  const std::vector<double>&before = points.mm[D - 1], after = mappedPoints<D>(&chain, points).mm[D - 1];
-  const double most = 1e-9 * grid.spacingMm[D - 1]; // rounding; the motion of a pair leaves more
-  return std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(points.count), after.begin(),
-                    [most](double a, double b) { return std::abs(a - b) <= most; });
-}
-
 /// Whether a chain moves all times alike.
 template <int D>
 bool isLinear(const TransformChain<D>& chain)
@@ -103,6 +87,20 @@ HeldImage<D> imageAtTime(const ImageTask& task, const ImageGeometry<D>& placed, 
 
 }
 
+template <int D>
+bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
+{
+  const AffineMap<D> pointFromIndex = grid.pointFromIndex();
+  PointBatch<D> points;
+  points.count = std::min(batchCapacity, grid.voxelCount());
+  for (std::size_t i = 0; i < points.count; ++i)
+    points.set(i, pointFromIndex(indexOfVoxel<D>(grid.size, i * grid.voxelCount() / points.count)));
+  const std::vector<double>&before = points.mm[D - 1], after = mappedPoints<D>(&chain, points).mm[D - 1];
+  const double most = 1e-9 * grid.spacingMm[D - 1]; // rounding; the motion of a pair leaves more
+  return std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(points.count), after.begin(),
+                    [most](double a, double b) { return std::abs(a - b) <= most; });
+}
+
 void requireTime(std::size_t number, std::span<const std::size_t> size)
 {
   if (size.size() < 3)
@@ -161,6 +159,6 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
       }
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(chainFromTime<D>, placeAtTime<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(keepsTimes<D>, chainFromTime<D>, placeAtTime<D>);
 
 }

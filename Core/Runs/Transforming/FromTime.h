@@ -10,6 +10,11 @@ namespace tessera {
 /// Throws Error(usage) unless images of this size are a series with the time of this number, counted from 0.
 void requireTime(std::size_t number, std::span<const std::size_t> size);
 
+/// Whether a chain leaves the last coordinate of voxels of a grid as it is, some hundred of which are looked
+/// at.
+template <int D>
+bool keepsTimes(const TransformChain<D>&, const ImageGeometry<D>& grid);
+
 /// The chain that carries what lies at one time of a series to all times, for T of a groupwise result: a
 /// point y of the time t goes to T(x, t0), where T(x, t) = y. Both lie at t0 then. The grid holds all points
 /// that will be asked for, and roots may be off by `toleranceMm`. Throws Error(usage) if the series has no
