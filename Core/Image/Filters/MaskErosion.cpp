@@ -73,6 +73,8 @@ MaskPointer<D> erodeMask(Context& context, const MaskPointer<D>& mask, Vec<D> sc
   std::transform(mask->voxels.begin(), mask->voxels.end(), voxels.begin(),
                  [](std::uint8_t v) { return v == 0 ? outside : inside; });
   for (int axis = 0; axis < D; ++axis) {
+    if (schedule[axis] == 0)
+      continue;
     const double radiusVoxels = (side == ImageSide::fixed ? schedule[axis] : 2 * schedule[axis]) + 1;
     erodeAxis<D>(context, voxels, mask->geometry.size, axis, reachOf(radiusVoxels));
   }

@@ -11,7 +11,7 @@ namespace tessera {
 /// (fixed) or 2 schedule + 1 (moving) voxels, and truncates to integers after each axis. So a voxel survives
 /// an axis if no voxel within k^2 < r^2 + 2 along it is outside the mask, and all axes together erode by a
 /// box. Beyond the image nothing counts as outside. `schedule` is in voxels of the mask's own grid for each
-/// axis.
+/// axis. Along an axis where it is 0 the level does not smooth, and nothing is eroded (dox/Decisions/0007).
 template <int D>
 MaskPointer<D> erodeMask(Context&, const MaskPointer<D>&, Vec<D> schedule, ImageSide);
 

@@ -90,9 +90,15 @@ TEST(MaskErosionTest, TakesNothingAtTheImageBorder)
   EXPECT_EQ(rowOf(*erodeMask<2>(host, rowMask("11111111.1"), {1, 1}, ImageSide::fixed)), "111111....");
 }
 
+TEST(MaskErosionTest, TakesNothingAlongAnAxisWithoutSmoothing)
+{
+  for (const ImageSide side : {ImageSide::fixed, ImageSide::moving})
+    EXPECT_EQ(rowOf(*erodeMask<2>(host, rowMask("111.1.1"), {0, 1}, side)), "111.1.1");
+}
+
 TEST(MaskErosionTest, AgreesWithParabolicErosionByDefinition)
 {
-  for (const double schedule : {0.0, 1.0, 2.0, 4.0})
+  for (const double schedule : {1.0, 2.0, 4.0})
     for (const ImageSide side : {ImageSide::fixed, ImageSide::moving}) {
       const Vec<3> schedules{schedule, 1, 2};
       Vec<3> radius;
