@@ -33,7 +33,10 @@ std::vector<Vec<D>> mappedVoxels(const Context& cpu, const TransformChain<D>& ch
                                  const ImageGeometry<D>& grid)
 {
   const auto image = std::make_shared<Image<D>>(Image<D>{grid, {}});
-  const ImageGeometry<D> lattice = geometryOf<D>(gridOfAbout<D>(wantedVoxels, image, nullptr));
+  Size<D> step = gridOfAbout<D>(wantedVoxels, image, nullptr).step;
+  if (D == 4)
+    step.back() = 1;
+  const ImageGeometry<D> lattice = geometryOf<D>(gridOfStep<D>(step, image, wholeBox<D>(grid), nullptr));
   std::vector<Vec<D>> mappedMm(lattice.voxelCount());
   forEachVoxelBatch<D>(cpu, lattice, [&](std::size_t first, PointBatch<D>& points) {
     Context host{Device{}, 1};

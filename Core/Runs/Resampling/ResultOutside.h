@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Where about 10,000 voxels of a grid are mapped, at regular steps; in mm.
+/// Where about 10,000 voxels of a grid are mapped, at regular steps; in mm. In 4D there are more, since every
+/// time is taken: a series has few of them, and a few missing ones would be skipped or count twice.
 template <int D>
 std::vector<Vec<D>> mappedVoxels(const Context& cpu, const TransformChain<D>&, const ImageGeometry<D>& grid);
 

@@ -2,6 +2,7 @@
 #include "Core/Runs/Resampling/ResultOutside.h"
 
 #include "Components/RegisterComponents.h"
+#include "Components/Transforms/TranslationStackTransform.h"
 #include "Core/Registry/Registry.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/Phantom.h"
@@ -36,6 +37,23 @@ TEST(ResultOutsideTest, ThePartThatLeavesTheImageCounts)
   EXPECT_EQ(shareOf(shiftedPixels(0.49), image), 0); // still in the last pixel
   EXPECT_NEAR(shareOf(shiftedPixels(-25), image), 0.25, 1e-9);
   EXPECT_EQ(shareOf(shiftedPixels(std::nan("")), image), 1);
+}
+
+TEST(ResultOutsideTest, EveryTimeOfASeriesCounts)
+{
+  const ImageGeometry<4> grid =
+      centredGeometry<4>({22, 22, 22, 6}, {1, 1, 1, 1}); // every second voxel in space
+  const auto series = std::make_shared<const Image<4>>(Image<4>{grid, {}});
+  const auto still = std::make_shared<TranslationStackTransform<4>>(parametersOf("(A 1)"));
+  Context cpu;
+  const TransformChain<4> chain{nullptr, Combination::compose, still,
+                                still->initialize(cpu, {series, series, nullptr, nullptr, nullptr, nullptr})};
+  for (const std::size_t missing : {1, 3}) {
+    ImageGeometry<4> image = grid;
+    image.size.back() -= missing;
+    EXPECT_NEAR(resultOutside<4>(mappedVoxels<4>(cpu, chain, grid), image).share,
+                static_cast<double>(missing) / 6, 1e-9);
+  }
 }
 
 TEST(ResultOutsideTest, NearlyAllOfItIsAWarningWithBothPlaces)
