@@ -193,7 +193,7 @@ ProgramText transformText(bool asElastix)
          ownOption("grid", "IMAGE", "the output has the grid of this image"),
          ownOption("spacing", "MM",
                    "the output has this spacing: one number, or one an axis with commas between them; one "
-                   "number leaves the fourth axis, time, as it is"),
+                   "number leaves time, the fourth axis or the last one of a stack, as it is"),
          ownOption("crop", "MASK|BOX",
                    "the output grid is cut to the box of this mask, or to the voxels from the first to the "
                    "last one of a box, as in 10,20,5:60,80,40. Voxels stay where they were"),

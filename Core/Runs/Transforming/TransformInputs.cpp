@@ -48,22 +48,23 @@ std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenGri
 }
 
 /// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays. One
-/// number is for all axes but the fourth, which is time.
+/// number is for all axes but a last one of time.
 template <int D>
-ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<double>& spacingMm)
+ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<double>& spacingMm,
+                             bool hasTimes)
 {
   if (spacingMm.size() != 1 && spacingMm.size() != D)
     throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size()) + " numbers. Allowed: one"
-                                     + (D == 4 ? " for the axes of space" : "") + ", or " + std::to_string(D)
-                                     + " with commas between them.");
+                                     + (hasTimes ? " for the axes of space" : "") + ", or "
+                                     + std::to_string(D) + " with commas between them.");
   constexpr double maxVoxels = 1e10;
   ImageGeometry<D> result = grid;
   Vec<D> back; // index of the middle
   double voxels = 1;
   for (int d = 0; d < D; ++d) {
-    const double spacing = spacingMm.size() > 1 ? spacingMm[static_cast<std::size_t>(d)]
-                           : d < 3              ? spacingMm[0]
-                                                : grid.spacingMm[d],
+    const double spacing = spacingMm.size() > 1     ? spacingMm[static_cast<std::size_t>(d)]
+                           : hasTimes && d == D - 1 ? grid.spacingMm[d]
+                                                    : spacingMm[0],
                  size = std::max(1.0,
                                  std::round(static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacing));
     voxels *= size;
@@ -263,7 +264,8 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                       + ": (UseDirectionCosines ...) differs from that of the file before it. "
                         "Allowed: transforms with the same setting.");
     if (i == 0 && !request.spacingMm.empty())
-      content.output = withSpacing<D>(content.output, request.spacingMm);
+      content.output = withSpacing<D>(content.output, request.spacingMm,
+                                      D == 4 || content.chain->transform->name().ends_with("StackTransform"));
     if (i == 0 && !grid)
       grid = content.output; // files without a grid of their own may follow
     if (i == 0 && (!request.cropMask.empty() || !request.cropFirst.empty())) {
