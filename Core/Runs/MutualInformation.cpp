@@ -1,7 +1,6 @@
 #include "Core/Runs/MutualInformation.h"
 
 #include "Core/Compute/Math/VectorLength.h"
-#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Pictures/PictureParts.h"
 
 #include <algorithm>
@@ -59,7 +58,7 @@ Matrix<D> anyTurn(int k)
 }
 
 template <int D>
-std::optional<MutualInformation> mutualInformation(const Context& context, const std::vector<float>& fixed,
+std::optional<MutualInformation> mutualInformation(const std::vector<float>& fixed,
                                                    const std::vector<Vec<D>>& movingMm,
                                                    const MovingValuesAt<D>& movingAt)
 {
@@ -100,22 +99,18 @@ std::optional<MutualInformation> mutualInformation(const Context& context, const
     for (int d = 0; d < D; ++d)
       moves.emplace_back().offset[d] = side * std::sqrt(squaredMm) / 5;
 
-  const std::size_t points = movingMm.size();
-  std::vector<Vec<D>> movedMm(moves.size() * points); // all at once, which a GPU wants
-  forEachRange(context, moves.size(), 1, [&](std::size_t move, std::size_t) {
-    for (std::size_t i = 0; i < points; ++i)
-      movedMm[move * points + i] = moves[move](movingMm[i]);
-  });
-  const ValuesAtPoints moved = movingAt(movedMm);
-  std::vector<double> nats(moves.size());
-  forEachRange(context, moves.size(), 1, [&](std::size_t move, std::size_t) {
+  std::vector<double> nats;
+  std::vector<Vec<D>> movedMm(movingMm.size()); // of one move at a time, which bounds the memory
+  for (const AffineMap<D>& move : moves) {
+    std::ranges::transform(movingMm, movedMm.begin(), move);
+    const ValuesAtPoints moved = movingAt(movedMm);
     Joint counts{};
-    for (std::size_t i = 0, at = move * points; i < points; ++i, ++at)
-      if (moved.inside[at])
+    for (std::size_t i = 0; i < movedMm.size(); ++i)
+      if (moved.inside[i])
         ++counts[greyLevel(greyOfFixed(fixed[i])) / greysOfBin * bins
-                 + greyLevel(greyOfMoving(moved.values[at])) / greysOfBin];
-    nats[move] = natsOf(counts);
-  });
+                 + greyLevel(greyOfMoving(moved.values[i])) / greysOfBin];
+    nats.push_back(natsOf(counts));
+  }
   if (!(nats[0] > 0))
     return {};
   const auto best = [&](std::size_t first, std::size_t last) {

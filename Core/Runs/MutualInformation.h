@@ -26,7 +26,7 @@ using MovingValuesAt = std::function<ValuesAtPoints(const std::vector<Vec<D>>&)>
 /// `movingMm[i]` is the point to which the point of intensity `fixed[i]` is mapped. Nothing if no point is
 /// inside, or if the images have no information of each other.
 template <int D>
-std::optional<MutualInformation> mutualInformation(const Context&, const std::vector<float>& fixed,
+std::optional<MutualInformation> mutualInformation(const std::vector<float>& fixed,
                                                    const std::vector<Vec<D>>& movingMm,
                                                    const MovingValuesAt<D>&);
 

@@ -61,18 +61,17 @@ struct GridPoints {
   std::vector<std::size_t> firstOfBatch; // and the number of points as the last one
 };
 
-/// At most about so many points, those in the mask.
+/// The points at positions from `first` to `last` of a grid, those in the mask.
 template <int D>
-GridPoints<D> gridPoints(const Context& host, std::size_t wanted, const ImagePointer<D>& image,
-                         const MaskPointer<D>& mask, const ImageAtPoints<D>& voxels)
+GridPoints<D> gridPoints(const Context& host, const SampleSet<D>& set, std::size_t first, std::size_t last,
+                         const ImageAtPoints<D>& voxels)
 {
-  const SampleSet<D> set = gridOfAbout<D>(wanted, image, mask);
-  const std::size_t positions = positionCount(set);
-  std::vector<PointBatch<D>> batches((positions + batchCapacity - 1) / batchCapacity);
-  forEachRange(host, positions, batchCapacity, [&](std::size_t first, std::size_t last) {
-    fillBatch<D>(set, first, last, batches[first / batchCapacity], nullptr);
+  std::vector<PointBatch<D>> batches((last - first + batchCapacity - 1) / batchCapacity);
+  forEachRange(host, last - first, batchCapacity, [&](std::size_t from, std::size_t to) {
+    fillBatch<D>(set, first + from, first + to, batches[from / batchCapacity], nullptr);
   });
   GridPoints<D> grid;
+  grid.mm.reserve(last - first);
   for (const PointBatch<D>& batch : batches) {
     grid.firstOfBatch.push_back(grid.mm.size());
     for (std::size_t i = 0; i < batch.count; ++i)
@@ -272,29 +271,37 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
   quality.fixedIsInPatches = isInPatches<D>(fixed, fixedVoxels);
   quality.movingIsInPatches = isInPatches<D>(moving, movingVoxels);
 
-  const GridPoints<D> grid = gridPoints<D>(host, wantedPoints, fixed, mask, fixedVoxels);
-  if (grid.mm.empty())
-    return quality;
-  const std::vector<Vec<D>> startMm = before ? mappedAll<D>(host, *before, grid.mm) : grid.mm,
-                            endMm = mappedAll<D>(host, result, grid.mm);
-  const ValuesAtPoints start = movingAt(startMm), end = movingAt(endMm);
+  constexpr std::size_t atOnce = 64 * batchCapacity; // few launches on a GPU, and little memory
+  const SampleSet<D> set = gridOfAbout<D>(wantedPoints, fixed, mask);
+  const std::size_t positions = positionCount(set);
   PointSums all;
-  for (std::size_t batch = 0; batch + 1 < grid.firstOfBatch.size(); ++batch) {
-    PointSums sums;
-    for (std::size_t i = grid.firstOfBatch[batch]; i < grid.firstOfBatch[batch + 1]; ++i) {
-      const double mm = distanceBetween<D>(grid.mm[i], endMm[i]);
-      sums.displacementMm += mm;
-      quality.largestDisplacementMm = std::max(quality.largestDisplacementMm, mm);
-      if (start.inside[i])
-        sums.before.add(grid.intensities[i], start.values[i]);
-      if (end.inside[i])
-        sums.after.add(grid.intensities[i], end.values[i]);
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < positions; first += atOnce) {
+    const GridPoints<D> grid =
+        gridPoints<D>(host, set, first, std::min(first + atOnce, positions), fixedVoxels);
+    const std::vector<Vec<D>> endMm = mappedAll<D>(host, result, grid.mm);
+    const ValuesAtPoints start = movingAt(before ? mappedAll<D>(host, *before, grid.mm) : grid.mm),
+                         end = movingAt(endMm);
+    for (std::size_t batch = 0; batch + 1 < grid.firstOfBatch.size(); ++batch) {
+      PointSums sums;
+      for (std::size_t i = grid.firstOfBatch[batch]; i < grid.firstOfBatch[batch + 1]; ++i) {
+        const double mm = distanceBetween<D>(grid.mm[i], endMm[i]);
+        sums.displacementMm += mm;
+        quality.largestDisplacementMm = std::max(quality.largestDisplacementMm, mm);
+        if (start.inside[i])
+          sums.before.add(grid.intensities[i], start.values[i]);
+        if (end.inside[i])
+          sums.after.add(grid.intensities[i], end.values[i]);
+      }
+      all.displacementMm += sums.displacementMm;
+      all.before.add(sums.before);
+      all.after.add(sums.after);
     }
-    all.displacementMm += sums.displacementMm;
-    all.before.add(sums.before);
-    all.after.add(sums.after);
+    count += grid.mm.size();
   }
-  const auto points = static_cast<double>(grid.mm.size());
+  if (count == 0)
+    return quality;
+  const auto points = static_cast<double>(count);
   quality.overlapBefore = all.before.count / points;
   quality.overlap = all.after.count / points;
   quality.correlationBefore = all.before.correlation();
@@ -307,9 +314,10 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
   }
   if constexpr (D < 4) {
     constexpr std::size_t fewerPoints = 10'000; // which are looked at in some twenty places
-    const GridPoints<D> fewer = gridPoints<D>(host, fewerPoints, fixed, mask, fixedVoxels);
+    const SampleSet<D> few = gridOfAbout<D>(fewerPoints, fixed, mask);
+    const GridPoints<D> fewer = gridPoints<D>(host, few, 0, positionCount(few), fixedVoxels);
     quality.mutualInformation = mutualInformation<D>(
-        host, fewer.intensities, mappedAll<D>(host, linearPart<D>(result), fewer.mm), movingAt);
+        fewer.intensities, mappedAll<D>(host, linearPart<D>(result), fewer.mm), movingAt);
   }
   return quality;
 }

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// The program and its libraries, before it reads an image.
-constexpr double programBytes = 27e6;
+/// The program and its libraries, before it reads an image, and the points at which a result is judged.
+constexpr double programBytes = 33e6;
 
 /// About how many bytes of host memory a run on the CPU takes at most. --report takes no more than the levels
 /// before it.

@@ -18,7 +18,7 @@ ImageGeometry<D> gridOfInformation()
 
 /// Of two functions of a point, at the points of a grid, which are all inside.
 template <int D, class FixedOf, class MovingOf>
-std::optional<MutualInformation> informationOf(FixedOf&& fixedOf, MovingOf&& movingOf, int threads = 1)
+std::optional<MutualInformation> informationOf(FixedOf&& fixedOf, MovingOf&& movingOf)
 {
   const ImageGeometry<D> grid = gridOfInformation<D>();
   std::vector<float> fixed;
@@ -27,13 +27,12 @@ std::optional<MutualInformation> informationOf(FixedOf&& fixedOf, MovingOf&& mov
     movingMm.push_back(grid.pointFromIndex()(index));
     fixed.push_back(static_cast<float>(fixedOf(movingMm.back())));
   });
-  return mutualInformation<D>(Context{Device{}, threads}, fixed, movingMm,
-                              [&](const std::vector<Vec<D>>& pointsMm) {
-                                ValuesAtPoints found{{}, std::vector<std::uint8_t>(pointsMm.size(), 1)};
-                                for (const Vec<D>& pointMm : pointsMm)
-                                  found.values.push_back(static_cast<float>(movingOf(pointMm)));
-                                return found;
-                              });
+  return mutualInformation<D>(fixed, movingMm, [&](const std::vector<Vec<D>>& pointsMm) {
+    ValuesAtPoints found{{}, std::vector<std::uint8_t>(pointsMm.size(), 1)};
+    for (const Vec<D>& pointMm : pointsMm)
+      found.values.push_back(static_cast<float>(movingOf(pointMm)));
+    return found;
+  });
 }
 
 template <int D>
@@ -83,18 +82,9 @@ TEST(MutualInformationTest, ARoundObjectKeepsItInAllTurns)
 TEST(MutualInformationTest, ThereIsNoneWithoutContrastOrWithoutPointsInside)
 {
   EXPECT_FALSE(informationOf<2>(alongX<2>, [](const Vec<2>&) { return 7; }));
-  EXPECT_FALSE(mutualInformation<2>(Context{}, {1, 2}, {{}, {}}, [](const auto&) {
+  EXPECT_FALSE(mutualInformation<2>({1, 2}, {{}, {}}, [](const auto&) {
     return ValuesAtPoints{{1, 2}, {0, 0}};
   }));
-}
-
-TEST(MutualInformationTest, ThreadsChangeNothing)
-{
-  const auto one = informationOf<3>(alongX<3>, alongX<3>, 1),
-             four = informationOf<3>(alongX<3>, alongX<3>, 4);
-  EXPECT_EQ(one->nats, four->nats);
-  EXPECT_EQ(one->shifted, four->shifted);
-  EXPECT_EQ(one->turnedAnyhow, four->turnedAnyhow);
 }
 
 }
