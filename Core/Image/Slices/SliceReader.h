@@ -19,7 +19,7 @@ namespace tessera {
 /// vectors; as components, one image for each, of colours, too; or as labels, like readLabelImage.
 enum class VoxelsAs { intensities, components, labels };
 
-/// What of a SliceReader does not depend on the dimension, so that it is compiled once.
+/// The part of SliceReader that does not depend on the dimension; it is compiled once.
 class SliceSource {
 public:
   const ImageHeader& header() const { return source_->header(); }

@@ -290,22 +290,19 @@ void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::v
   if (whole.count > 0 && whole.ofFixed() > 0 && whole.ofMoving() > 0)
     fit.correlation = whole.covariance() / std::sqrt(whole.ofFixed() * whole.ofMoving());
   std::vector<double> leftMm;
-  for (Block<D>& block : blocks) {
+  left_.assign(blocks.size(), {});
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    Block<D>& block = blocks[i];
     const double trace = traceOf<D>(block.structure);
     block.hasTexture = block.count >= fewestPoints && trace > texture * block.count / 10;
     if (!block.hasTexture)
       continue;
     for (int d = 0; d < D; ++d) // an axis without gradients gets no displacement
       block.structure[d][d] += trace / 50;
-    block.leftMm = apply<D>(inverse(block.structure), block.right);
-  }
-  left_.clear();
-  for (Block<D>& block : blocks) {
-    left_.push_back(block.leftMm);
-    for (int d = 0; d < D && block.hasTexture && !rest_.empty(); ++d)
-      block.leftMm[d] -= rest_[left_.size() - 1][d];
-    if (block.hasTexture)
-      leftMm.push_back(lengthOf<D>(block.leftMm));
+    left_[i] = apply<D>(inverse(block.structure), block.right);
+    for (int d = 0; d < D; ++d)
+      block.leftMm[d] = left_[i][d] - (rest_.empty() ? 0 : rest_[i][d]);
+    leftMm.push_back(lengthOf<D>(block.leftMm));
   }
   fit.leftAffineMm = affineMm<D>(blocks);
   if (leftMm.empty())

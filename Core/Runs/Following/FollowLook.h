@@ -30,7 +30,8 @@ public:
   /// Null stands for no transform.
   FitOfImages at(const ChainPointer<D>&, const ImagePointer<D>& moving, const Context&);
 
-  /// What the last look found left counts no longer as motion: levels could not remove it.
+  /// Later looks subtract the displacements that the last look found. A caller keeps them when all levels
+  /// have run and could not remove them, so that they are no motion.
   void keepRest() { rest_ = left_; }
 
   /// The affine motion from one chain to another, as the root mean square over the image.
@@ -56,11 +57,10 @@ private:
   void findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
                       const Context&, FitOfImages&);
 
-  std::vector<Vec<D>> left_, rest_; // of each block, in mm: as the last look found it; no motion
-
   const Registry& registry_;
-  std::vector<Sample> samples_;                      // block by block
-  std::vector<std::size_t> firstOfBlock_;            // and the number of all samples
+  std::vector<Vec<D>> left_, rest_;       // mm, of each block: what the last look found; what keepRest() kept
+  std::vector<Sample> samples_;           // block by block
+  std::vector<std::size_t> firstOfBlock_; // and the number of all samples
   std::deque<std::shared_ptr<const Mapped>> mapped_; // by the chains that were looked at last
 };
 

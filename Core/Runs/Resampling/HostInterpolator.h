@@ -24,7 +24,7 @@ std::unique_ptr<Interpolator<D>> preparedInterpolator(Context context, const Reg
   return interpolator;
 }
 
-/// The same on the CPU.
+/// A preparedInterpolator on the CPU.
 template <int D>
 std::unique_ptr<Interpolator<D>> hostInterpolator(const Registry& registry, const std::string& name,
                                                   const ImagePointer<D>& image, int threads = 1)

@@ -40,7 +40,7 @@ public:
     return summed_ ? multiplySummed(ring, k, a, column, value) : multiplyHashed(ring, k, a, column, value);
   }
 
-  /// The same at those of the given columns alone, which rise.
+  /// Writes only those entries of the row that lie in the given columns, which rise.
   std::size_t multiply(Ring& ring, std::span<const std::uint32_t> k, const V* a,
                        std::span<const std::uint32_t> columns, std::uint32_t* column, V* value)
   {
