@@ -4,7 +4,6 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Stage/KnownComponents.h"
-#include "Core/Registration/TermOfSeries.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"

@@ -276,8 +276,7 @@ ProgramText spGemmText()
          own("max-memory", "SIZE",
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
              "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -; "
-             "with --galerkin "
-             "A P (or R A) and C must each fit"),
+             "with --galerkin A P (or R A) and C must each fit"),
          own("check", "", "compare with a plain product in double"),
          own("sum", "",
              "print the sum of the entries of C; triangles of an undirected graph A without loops are a "

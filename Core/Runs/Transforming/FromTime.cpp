@@ -23,13 +23,6 @@ const ImageGeometry<D>& seriesOf(const TransformFileContent<D>& file)
   return file.fixed ? *file.fixed : file.output;
 }
 
-/// Whether a chain moves all times alike.
-template <int D>
-bool isLinear(const TransformChain<D>& chain)
-{
-  return chain.transform->linear() && (!chain.initial || isLinear<D>(*chain.initial));
-}
-
 bool isWhole(const ImageHeader& header, int dimension)
 {
   return header.dimension == dimension && header.size.back() > 1;
@@ -118,7 +111,7 @@ ChainPointer<D> chainFromTime(const TransformFileContent<D>& file, const Registr
 {
   const ImageGeometry<D>& series = seriesOf(file);
   requireTime(number, series.size);
-  if (const bool isAlike = isLinear<D>(*file.chain); isAlike || !keepsTimes<D>(*file.chain, grid))
+  if (const bool isAlike = isLinearChain<D>(file.chain.get()); isAlike || !keepsTimes<D>(*file.chain, grid))
     throw Error(ExitCode::usage, std::string("--from-time: the transform moves ")
                                      + (isAlike ? "all places along the last axis alike"
                                                 : "points along the last axis, which is not time")
