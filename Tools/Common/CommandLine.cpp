@@ -176,8 +176,9 @@ po::variables_map parsed(const std::vector<std::string>& tokens, const std::map<
                   .run(),
               map);
   } catch (const po::multiple_occurrences& error) {
-    const std::string name = error.get_option_name();
-    failCommandLine(name.substr(name.find_first_not_of('-') - 1), "given more than once", "once");
+    std::string name = error.get_option_name();
+    name.erase(0, name.find_first_not_of('-'));
+    failCommandLine(names.at(name).option->dashes + name, "given more than once", "once");
   } catch (const po::error& error) {
     failWithAdvice("options", error.what(), "--help lists what is allowed");
   }
