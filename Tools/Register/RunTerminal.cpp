@@ -49,8 +49,8 @@ std::string placeText(std::size_t stage, std::size_t stages, const std::string& 
 
 std::string levelText(const LevelSummary& level)
 {
-  return ": " + std::to_string(level.iterations) + " iterations, metric " + decimals(level.startValue, 6)
-         + " to " + decimals(level.value, 6) + ", " + decimals(level.seconds, 1) + " s";
+  return ": " + std::to_string(level.iterations) + " iterations, metric " + significant(level.startValue, 6)
+         + " to " + significant(level.value, 6) + ", " + decimals(level.seconds, 1) + " s";
 }
 
 std::string warningsText(std::size_t count)

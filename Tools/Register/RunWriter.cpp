@@ -58,7 +58,8 @@ std::string RunWriter<D>::progressText(std::size_t level, const IterationRecord*
       stage.parameters.withLabel("Optimizer0")
           .find(integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", ""), level);
   text += ", iteration " + std::to_string(reached->iteration)
-          + (most ? " of at most " + std::to_string(*most) : "") + ", metric " + decimals(reached->value, 6);
+          + (most ? " of at most " + std::to_string(*most) : "") + ", metric "
+          + significant(reached->value, 6);
   const auto done = static_cast<double>(reached->iteration + 1);
   if (most && reached->iteration > 0)
     text += ", at most " + decimals(secondsSince(iterating_) / done * (static_cast<double>(*most) - done), 0)
