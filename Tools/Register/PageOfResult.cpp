@@ -141,19 +141,23 @@ try {
   const std::string folder = path.ends_with('/') ? path : path + "/";
   const Json record = recordIn(folder);
   RunRequest request = requestOfRecord(record);
-  if (recordAt(record, "/stages/0/parameters/FixedImageDimension/values/0") == "4")
-    request.stages = {stageTextOf("--report-of", "(FixedImageDimension 4)")};
-  request.threads = threads;
   const bool usesDirections =
       recordAt(record, "/stages/0/parameters/UseDirectionCosines/values/0") != "false";
+  std::string text = usesDirections ? "" : "(UseDirectionCosines \"false\")\n";
+  if (recordAt(record, "/inputs/fixed/0/size").size() == 4)
+    text += "(FixedImageDimension 4)";
+  request.stages = {stageTextOf("--report-of", text)};
+  request.threads = threads;
   const std::string status = textAt(record, "/status");
   const std::string transform = status == "done"          ? resultOf(record, folder)
                                 : status == "interrupted" ? keptIn(folder, record.at("stages").size())
                                                           : "";
-  RunPictures pictures =
-      picturesOfFiles(registry, request, usesDirections, isOfSeries(record), transform, log);
-  if (status != "done")
-    pictures.keptTransform = transform;
+  std::optional<RunPictures> pictures = // what stopped the run may stop a look at all of its files, too
+      status == "failed"
+          ? picturesOfEnd(registry, request, transform)
+          : picturesOfFiles(registry, request, usesDirections, isOfSeries(record), transform, log);
+  if (pictures && status != "done")
+    pictures->keptTransform = transform;
   std::vector<StageCurves> curves;
   for (const Json& stage : record.at("stages")) {
     const std::string table = folder + "IterationInfo." + std::to_string(curves.size());
@@ -161,8 +165,9 @@ try {
     for (std::size_t level = 0; level < stage.at("levels").size(); ++level)
       curves.back().push_back(curveIn(table + levelSuffix(level) + ".txt"));
   }
-  writeTextFile(folder + thumbnailName, pictures.thumbnail, Sync::no);
-  writeTextFile(folder + pageName, runPage(record, &pictures, curves));
+  if (pictures && !pictures->thumbnail.empty())
+    writeTextFile(folder + thumbnailName, pictures->thumbnail, Sync::no);
+  writeTextFile(folder + pageName, runPage(record, pictures ? &*pictures : nullptr, curves));
   log.info("Wrote " + folder + pageName + ".");
 } catch (const nlohmann::json::exception&) {
   failToRead("--report-of: " + path + "/" + runName, "a damaged record",
