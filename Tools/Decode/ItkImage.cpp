@@ -241,8 +241,7 @@ DecodedImage openByItk(const std::string& path, const ReadingOptions& reading)
   DecodedImage image = dicomPlace(path) ? openFolder(path, reading) : openFile(path, reading);
   checkGeometry(image.header);
   if (!fs::is_directory(path, ignored) && fs::exists(path, ignored))
-    if (const std::string note = noteOnNiftiForms(FileHead(path), image.header); !note.empty())
-      image.header.notes.push_back(note);
+    std::ranges::move(notesOnNifti(FileHead(path), image.header), std::back_inserter(image.header.notes));
   return image;
 }
 

@@ -74,9 +74,10 @@ std::string niftiUnit(const FileHead&);
 /// perpendicular, or their lengths are not those of pixdim.
 [[noreturn]] void failOnSform(const FileHead&);
 
-/// A line for the user if other programs may place the voxels of a NIfTI or Analyze file elsewhere, as its
-/// header does not place them, or its qform and sform differ; else empty.
-std::string noteOnNiftiForms(const FileHead&, const ImageHeader&);
+/// Lines for the user if other programs may place the voxels of a NIfTI or Analyze file elsewhere, as its
+/// header does not place them, or its qform and sform differ, and if it does not tell how far times are
+/// apart.
+std::vector<std::string> notesOnNifti(const FileHead&, const ImageHeader&);
 
 /// Whether a NIfTI, MetaImage or NRRD file has four axes, of which the last one, time, has a size of 1. To
 /// readers of images that is a volume.

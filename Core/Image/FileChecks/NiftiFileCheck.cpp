@@ -35,6 +35,51 @@ std::optional<NiftiHeader> namedNifti(const FileHead& file)
   return isNamed && header.read(isApart ? FileHead(path) : file) ? std::optional(header) : std::nullopt;
 }
 
+/// Empty: other programs place the voxels there, too.
+std::string noteOnForms(const NiftiHeader& file, const ImageHeader& header)
+{
+  const NiftiForms forms = file.forms();
+  if (!file.isNifti() || (forms.qformCode <= 0 && forms.sformCode <= 0))
+    return header.path + ": its header does not say where the image lies ("
+           + (file.isNifti() ? "qform_code and sform_code are 0" : "Analyze")
+           + "): place and orientation are a convention, that of ITK, and other programs may have another"
+           + (file.isNifti() || file.valueScaling().slope == 1
+                  ? ""
+                  : "; the scale of SPM, " + shortText(file.valueScaling().slope) + ", is not applied");
+  if (forms.qformCode <= 0 || forms.sformCode <= 0)
+    return "";
+  const NiftiMatrix qform = niftiQform(forms);
+  const int axes = std::min(header.dimension, 3);
+  double largestMm = 0, fromQform = 0, fromSform = 0; // at the corners
+  for (int corner = 0; corner < 8; ++corner) {
+    Vec<3> index{}, usedMm{};
+    for (int d = 0; d < axes; ++d)
+      index[d] = corner >> d & 1 ? static_cast<double>(header.size[d] - 1) : 0;
+    for (int row = 0; row < axes; ++row) {
+      usedMm[row] = header.originMm[row];
+      for (int d = 0; d < axes; ++d)
+        usedMm[row] += header.direction[row][d] * header.spacingMm[d] * index[d];
+    }
+    const auto placeMm = [&](const std::array<float, 4>& row) {
+      return file.mmOfUnit() * (row[0] * index[0] + row[1] * index[1] + row[2] * index[2] + row[3]);
+    };
+    for (int row = 0; row < axes; ++row) {
+      const double inRas = row < 2 ? -usedMm[row] : usedMm[row];
+      const double qformMm = placeMm(qform[row]), sformMm = placeMm(forms.srow[row]);
+      largestMm = std::max(largestMm, std::abs(qformMm - sformMm));
+      fromQform = std::max(fromQform, std::abs(qformMm - inRas));
+      fromSform = std::max(fromSform, std::abs(sformMm - inRas));
+    }
+  }
+  constexpr double tolerated = 0.1; // share of a voxel: programs round both
+  if (!(largestMm > tolerated * std::ranges::min(header.spacingMm)))
+    return "";
+  const bool isQform = fromQform < fromSform;
+  return header.path + ": its header places the voxels twice, by a qform and an sform, which differ by up to "
+         + shortText(largestMm) + " mm; the " + (isQform ? "qform" : "sform")
+         + " is used, as by ITK, and other programs may take the " + (isQform ? "sform" : "qform");
+}
+
 }
 
 ParsedImage parseNifti(const FileHead& file)
@@ -153,51 +198,17 @@ bool hasOneTime(const FileHead& file)
   return false;
 }
 
-std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)
+std::vector<std::string> notesOnNifti(const FileHead& head, const ImageHeader& header)
 {
+  std::vector<std::string> notes;
   const std::optional<NiftiHeader> file = namedNifti(head);
-  if (!file)
-    return "";
-  const NiftiForms forms = file->forms();
-  if (!file->isNifti() || (forms.qformCode <= 0 && forms.sformCode <= 0))
-    return header.path + ": its header does not say where the image lies ("
-           + (file->isNifti() ? "qform_code and sform_code are 0" : "Analyze")
-           + "): place and orientation are a convention, that of ITK, and other programs may have another"
-           + (file->isNifti() || file->valueScaling().slope == 1
-                  ? ""
-                  : "; the scale of SPM, " + shortText(file->valueScaling().slope) + ", is not applied");
-  if (forms.qformCode <= 0 || forms.sformCode <= 0)
-    return "";
-  const NiftiMatrix qform = niftiQform(forms);
-  const int axes = std::min(header.dimension, 3);
-  double largestMm = 0, fromQform = 0, fromSform = 0; // at the corners
-  for (int corner = 0; corner < 8; ++corner) {
-    Vec<3> index{}, usedMm{};
-    for (int d = 0; d < axes; ++d)
-      index[d] = corner >> d & 1 ? static_cast<double>(header.size[d] - 1) : 0;
-    for (int row = 0; row < axes; ++row) {
-      usedMm[row] = header.originMm[row];
-      for (int d = 0; d < axes; ++d)
-        usedMm[row] += header.direction[row][d] * header.spacingMm[d] * index[d];
-    }
-    const auto placeMm = [&](const std::array<float, 4>& row) {
-      return file->mmOfUnit() * (row[0] * index[0] + row[1] * index[1] + row[2] * index[2] + row[3]);
-    };
-    for (int row = 0; row < axes; ++row) {
-      const double inRas = row < 2 ? -usedMm[row] : usedMm[row];
-      const double qformMm = placeMm(qform[row]), sformMm = placeMm(forms.srow[row]);
-      largestMm = std::max(largestMm, std::abs(qformMm - sformMm));
-      fromQform = std::max(fromQform, std::abs(qformMm - inRas));
-      fromSform = std::max(fromSform, std::abs(sformMm - inRas));
-    }
-  }
-  constexpr double tolerated = 0.1; // share of a voxel: programs round both
-  if (!(largestMm > tolerated * std::ranges::min(header.spacingMm)))
-    return "";
-  const bool isQform = fromQform < fromSform;
-  return header.path + ": its header places the voxels twice, by a qform and an sform, which differ by up to "
-         + shortText(largestMm) + " mm; the " + (isQform ? "qform" : "sform")
-         + " is used, as by ITK, and other programs may take the " + (isQform ? "sform" : "qform");
+  if (const std::string note = file ? noteOnForms(*file, header) : ""; !note.empty())
+    notes.push_back(note);
+  if (file && header.dimension == 4 && !(file->spacing(3) > 0))
+    notes.push_back(header.path + ": its header does not tell how far times are apart (pixdim[4] is "
+                    + shortText(file->spacing(3)) + "): " + shortText(header.spacingMm.back())
+                    + " is taken, as by ITK");
+  return notes;
 }
 
 bool isNifti2(const std::string& path)

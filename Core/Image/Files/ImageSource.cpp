@@ -36,8 +36,7 @@ std::unique_ptr<ImageSource> openPlaced(const std::string& path)
         image.header.notes.push_back(path + ": " + std::to_string(length - end)
                                      + " bytes lie behind the voxels that its header promises: does it say "
                                        "the right size, type and first byte?");
-      if (const std::string note = noteOnNiftiForms(head, image.header); !note.empty())
-        image.header.notes.push_back(note);
+      std::ranges::move(notesOnNifti(head, image.header), std::back_inserter(image.header.notes));
       return std::make_unique<ImageSource>(std::move(image.header), std::move(*image.voxels));
     }
   return {};
