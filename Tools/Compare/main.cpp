@@ -259,7 +259,8 @@ int compareImages(const CompareOptions& options, Log& log)
       continue;
     const ImageHeader header = readHeaderAndTell(option, path, options.reading, log, &Log::warning);
     if (dimension == 0 && header.dimension != 2 && header.dimension != 3)
-      failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions", "2 or 3");
+      failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions",
+                 "2 or 3; of a series one volume or its mean (fslroi IN OUT 0 1, fslmaths IN -Tmean OUT)");
     dimension = dimension == 0 ? header.dimension : dimension;
   }
   return dimension == 2 ? compareAll<2>(options, log) : compareAll<3>(options, log);

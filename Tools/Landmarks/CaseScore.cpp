@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Math/VectorLength.h"
+#include "Core/Compute/Math/WithConstant.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
@@ -248,8 +249,8 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
     result.pointsOutside["moving"] = 0; // or requireInside() has failed
   if (fixedGrid) {
     result.pointsOutside["fixed"] = 0;
-    Vec<D> extentMm;
-    for (int d = 0; d < D; ++d)
+    Vec<D> extentMm{};
+    for (int d = 0; d < std::min(D, 3); ++d) // a fourth axis is time
       extentMm[d] = fixedGrid->spacingMm[d] * static_cast<double>(fixedGrid->size[d]);
     result.diagonalMm = lengthOf<D>(extentMm);
   }
@@ -279,10 +280,10 @@ CaseScore scoreCase(const ScoreCase& c, bool isRounded, int threads, const Regis
 {
   return withContext(c.where, [&] {
     const int dimension = dimensionOf(c);
-    if (dimension != 2 && dimension != 3)
-      fail(std::to_string(dimension) + " dimensions", "2 or 3");
-    return dimension == 2 ? scored<2>(c, isRounded, threads, registry, log)
-                          : scored<3>(c, isRounded, threads, registry, log);
+    if (dimension < 2 || dimension > 4)
+      fail(std::to_string(dimension) + " dimensions", "2, 3, or 4 for a series");
+    return withConstant<2, 4>(dimension,
+                              [&]<int D>() { return scored<D>(c, isRounded, threads, registry, log); });
   });
 }
 

@@ -176,19 +176,21 @@ std::string quoted(std::string text)
   return '"' + text + '"';
 }
 
-/// A line a point; cases of 2D leave z empty.
+/// A line a point; cases of 2D leave z empty. Cases of four axes add the time.
 std::string csvText(const std::vector<CaseScore>& cases, bool isRounded)
 {
+  const bool haveTimes = std::ranges::any_of(cases, [](const CaseScore& c) { return c.dimension == 4; });
+  const std::string axes = haveTimes ? "xyzt" : "xyz";
   std::string text = "case,point";
   for (const char* what : {"fixed", "moving", "mapped"})
-    for (const char* axis : {"x", "y", "z"})
+    for (const char axis : axes)
       text += std::string(",") + what + "_" + axis + "_mm";
   text += ",before_mm,after_mm,convention\n";
   for (const CaseScore& c : cases)
     for (const ScoredPoint& point : c.points) {
       text += quoted(c.id) + "," + quoted(point.name);
       for (const auto* values : {&point.fixedMm, &point.movingMm, &point.mappedMm})
-        for (std::size_t d = 0; d < 3; ++d)
+        for (std::size_t d = 0; d < axes.size(); ++d)
           text +=
               ","
               + (d < values->size() && (c.after || values != &point.mappedMm) ? shortest((*values)[d]) : "");

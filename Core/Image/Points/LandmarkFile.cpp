@@ -70,7 +70,7 @@ Landmarks<D> readAny(const std::string& path, LandmarkFormat format)
   if (format == LandmarkFormat::dirlab) {
     if constexpr (D == 3)
       return readDirLab(path);
-    failToRead(path, "landmarks of DIR-Lab have three coordinates, the others of this case two",
+    failToRead(path, "landmarks of DIR-Lab have 3 coordinates, the others of this case " + std::to_string(D),
                "files of one dimension");
   }
   if (format != LandmarkFormat::csv && hasEnding(path, ".vtk") != (format == LandmarkFormat::vtk))
@@ -122,7 +122,7 @@ int dimensionOfLandmarks(const std::string& path, LandmarkFormat format)
     words.next("");
   words.nextCount("the number of points");
   const int coordinates = wordsOfNextLine(words);
-  if (coordinates != 2 && coordinates != 3)
+  if (coordinates < 2 || coordinates > 4)
     words.fail(std::to_string(coordinates) + " coordinates in the line of the first point");
   return coordinates;
 }
@@ -136,6 +136,6 @@ ImageGeometry<3> dirLabGrid(const std::string& name, const std::string& where)
               where + ": \"" + name + "\" is no case of DIR-Lab. Allowed: 4DCT1 to 4DCT10, COPD1 to COPD10.");
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(readLandmarks<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readLandmarks<D>);
 
 }

@@ -24,11 +24,11 @@ template <int D>
 using Landmarks = InputPoints<D>;
 
 /// Reads landmarks. Throws Error(unreadableInput) with file and line: no such file, no points, a wrong header
-/// or count, not a finite number, a DIR-Lab number below 1; or a format that D = 2 or 3 does not have.
+/// or count, not a finite number, a DIR-Lab number below 1; or a format that D does not have.
 template <int D>
 Landmarks<D> readLandmarks(const std::string& path, LandmarkFormat);
 
-/// The number of coordinates a point of the file has, 2 or 3. Throws Error(unreadableInput).
+/// The number of coordinates a point of the file has, 2 to 4. Throws Error(unreadableInput).
 int dimensionOfLandmarks(const std::string& path, LandmarkFormat);
 
 /// The grid of an image of DIR-Lab with the sizes and spacings published at dir-lab.com, its first voxel at 0
