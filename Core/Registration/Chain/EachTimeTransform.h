@@ -3,6 +3,9 @@
 #include "Core/Registration/Chain/ParameterlessTransform.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -22,35 +25,46 @@ private:
   ChainPointer<3> chain_;
 };
 
-/// Every point of a series at one time, mm: (x, t) goes to (x, time).
+/// What lies at one time of a series, carried to all times by T of a groupwise result: y of the time t goes
+/// to T(x, time), where T(x, t) = y, and both are at that time then. What is at it stays, also where the
+/// inverse leads beyond the grid of a spline, so that no root is found. Programs make it; no file can name
+/// it.
 template <int D>
-class AtOneTime final : public ParameterlessTransform<D> {
+class FromTimeTransform final : public Transform<D> {
 public:
-  explicit AtOneTime(double time) : time_(time) {}
+  /// Points are at the time if they are nearer to it than half of the spacing; both in mm.
+  FromTimeTransform(ChainPointer<D> inverse, ChainPointer<D> chain, double time, double spacing)
+      : inverse_(std::move(inverse)), chain_(std::move(chain)), time_(time), spacing_(spacing)
+  {
+  }
 
-  std::string name() const override { return "AtOneTime"; }
-  void map(Context&, const Samples<D>& samples, std::span<const double>,
+  std::string name() const override { return "FromTimeTransform"; }
+  std::size_t parameterCount() const override { return 0; }
+  std::vector<FileEntry> fileEntries() const override { return {}; }
+  std::vector<double> restore(const Context&, const Parameters&) override { return {}; }
+  const TransformChain<D>& inverse() const { return *inverse_; }
+  void map(Context& context, const Samples<D>& samples, std::span<const double>,
            const PointsOut<D>& out) const override
   {
     PointBatch<D> storage;
     const ListSamples<D> points = asList<D>(samples, storage);
-    for (int d = 0; d + 1 < D; ++d)
-      if (out[d] != points.pointMm[d])
-        std::copy_n(points.pointMm[d], points.count, out[d]);
+    std::vector<std::pair<std::size_t, Vec<D>>> staying; // `out` may be the same arrays
+    for (std::size_t i = 0; i < points.count; ++i)
+      if (std::abs(points.pointMm[D - 1][i] - time_) < spacing_ / 2)
+        staying.emplace_back(i, points.point(i));
+    mapChain<D>(context, *inverse_, points, out);
     std::fill_n(out[D - 1], points.count, time_);
+    ListSamples<D> onMean{.count = points.count};
+    std::ranges::copy(out, onMean.pointMm.begin());
+    mapChain<D>(context, *chain_, onMean, out);
+    for (const auto& [i, pointMm] : staying)
+      for (int d = 0; d < D; ++d)
+        out[d][i] = pointMm[d];
   }
-  void spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>, double* jacobian,
-                          double*) const override
-  {
-    const std::size_t count = asList<D>(samples).count;
-    std::fill_n(jacobian, D * D * count, 0.0);
-    for (int d = 0; d + 1 < D; ++d)
-      std::fill_n(jacobian + (D + 1) * d * count, count, 1.0);
-  }
-  bool hasHessian() const override { return false; }
 
 private:
-  double time_;
+  ChainPointer<D> inverse_, chain_;
+  double time_, spacing_;
 };
 
 }

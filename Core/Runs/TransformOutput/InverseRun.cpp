@@ -1,6 +1,8 @@
 #include "Core/Runs/TransformOutput/InverseRun.h"
 
 #include "Core/Compute/Math/Bounds.h"
+#include "Core/Registration/Chain/EachTimeTransform.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -38,6 +40,8 @@ std::vector<const InverseTransform<D>*> searchedIn(const TransformChain<D>& chai
   for (const TransformChain<D>* part = &chain; part; part = part->initial.get())
     if (const auto* inverse = dynamic_cast<const InverseTransform<D>*>(part->transform.get()))
       searched.push_back(inverse);
+    else if (const auto* fromTime = dynamic_cast<const FromTimeTransform<D>*>(part->transform.get()))
+      return searchedIn<D>(fromTime->inverse());
   return searched;
 }
 

@@ -4,7 +4,6 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Slices/VolumeReader.h"
 #include "Core/Registration/Chain/EachTimeTransform.h"
-#include "Core/Registration/Chain/JoinedChain.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/TimeSlices.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
@@ -116,11 +115,12 @@ ChainPointer<D> chainFromTime(const TransformFileContent<D>& file, const Registr
                                      + (isAlike ? "all places along the last axis alike"
                                                 : "points along the last axis, which is not time")
                                      + ". Allowed: the transform of a groupwise registration of a series.");
-  TransformChain<D> atTime;
-  atTime.initial = inverseOnGrid<D>(nullptr, file.chain, registry, grid, toleranceMm);
-  atTime.transform = std::make_shared<AtOneTime<D>>(series.originMm[D - 1]
-                                                    + series.spacingMm[D - 1] * static_cast<double>(number));
-  return joinedChain<D>(std::make_shared<TransformChain<D>>(std::move(atTime)), file.chain, registry);
+  const double spacing = series.spacingMm[D - 1];
+  TransformChain<D> fromTime;
+  fromTime.transform = std::make_shared<FromTimeTransform<D>>(
+      inverseOnGrid<D>(nullptr, file.chain, registry, grid, toleranceMm), file.chain,
+      series.originMm[D - 1] + spacing * static_cast<double>(number), spacing);
+  return std::make_shared<TransformChain<D>>(std::move(fromTime));
 }
 
 void requireAtTime(const ImageHeader& image, const ImageHeader& series, bool usesDirectionCosines)
