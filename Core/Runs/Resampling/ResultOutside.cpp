@@ -3,6 +3,7 @@
 #include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/Motion.h"
+#include "Core/Runs/Transforming/FromTime.h"
 
 #include <algorithm>
 #include <span>
@@ -34,7 +35,7 @@ std::vector<Vec<D>> mappedVoxels(const Context& cpu, const TransformChain<D>& ch
 {
   const auto image = std::make_shared<Image<D>>(Image<D>{grid, {}});
   Size<D> step = gridOfAbout<D>(wantedVoxels, image, nullptr).step;
-  if (D == 4)
+  if (D == 4 || (D == 3 && keepsTimes<D>(chain, grid)))
     step.back() = 1;
   const ImageGeometry<D> lattice = geometryOf<D>(gridOfStep<D>(step, image, wholeBox<D>(grid), nullptr));
   std::vector<Vec<D>> mappedMm(lattice.voxelCount());

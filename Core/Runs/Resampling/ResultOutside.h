@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-/// Where about 10,000 voxels of a grid are mapped, at regular steps; in mm. In 4D there are more, since every
-/// time is taken: a series has few of them, and a few missing ones would be skipped or count twice.
+/// Where about 10,000 voxels of a grid are mapped, at regular steps; in mm. There are more if the last axis
+/// is time, or may be, because a chain in 3D moves nothing along it: every time is taken, since a series has
+/// few of them, and a few missing ones would be skipped or count twice.
 template <int D>
 std::vector<Vec<D>> mappedVoxels(const Context& cpu, const TransformChain<D>&, const ImageGeometry<D>& grid);
 

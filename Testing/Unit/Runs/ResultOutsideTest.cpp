@@ -39,21 +39,29 @@ TEST(ResultOutsideTest, ThePartThatLeavesTheImageCounts)
   EXPECT_EQ(shareOf(shiftedPixels(std::nan("")), image), 1);
 }
 
-TEST(ResultOutsideTest, EveryTimeOfASeriesCounts)
+template <int D>
+void expectEveryTimeOf(const Size<D>& size)
 {
-  const ImageGeometry<4> grid =
-      centredGeometry<4>({22, 22, 22, 6}, {1, 1, 1, 1}); // every second voxel in space
-  const auto series = std::make_shared<const Image<4>>(Image<4>{grid, {}});
-  const auto still = std::make_shared<TranslationStackTransform<4>>(parametersOf("(A 1)"));
+  Vec<D> spacing;
+  spacing.fill(1);
+  const ImageGeometry<D> grid = centredGeometry<D>(size, spacing); // every second voxel in space
+  const auto series = std::make_shared<const Image<D>>(Image<D>{grid, {}});
+  const auto still = std::make_shared<TranslationStackTransform<D>>(parametersOf("(A 1)"));
   Context cpu;
-  const TransformChain<4> chain{nullptr, Combination::compose, still,
+  const TransformChain<D> chain{nullptr, Combination::compose, still,
                                 still->initialize(cpu, {series, series, nullptr, nullptr, nullptr, nullptr})};
   for (const std::size_t missing : {1, 3}) {
-    ImageGeometry<4> image = grid;
+    ImageGeometry<D> image = grid;
     image.size.back() -= missing;
-    EXPECT_NEAR(resultOutside<4>(mappedVoxels<4>(cpu, chain, grid), image).share,
+    EXPECT_NEAR(resultOutside<D>(mappedVoxels<D>(cpu, chain, grid), image).share,
                 static_cast<double>(missing) / 6, 1e-9);
   }
+}
+
+TEST(ResultOutsideTest, EveryTimeOfASeriesCounts)
+{
+  expectEveryTimeOf<3>({100, 100, 6});
+  expectEveryTimeOf<4>({22, 22, 22, 6});
 }
 
 TEST(ResultOutsideTest, NearlyAllOfItIsAWarningWithBothPlaces)
