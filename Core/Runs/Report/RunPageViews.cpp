@@ -230,7 +230,7 @@ std::string keyHtml(const RunPictures& pictures, const Json& run)
 }
 
 /// Tells which intensities are black and white, and what marks, letters, clicks and keys mean.
-std::string captionHtml(const RunPictures& pictures)
+std::string captionHtml(const RunPictures& pictures, const Json& run)
 {
   const SlicePicture& slice = pictures.slices.front();
   const auto& [fixed, moving] = pictures.greyRanges;
@@ -255,8 +255,11 @@ std::string captionHtml(const RunPictures& pictures)
        {std::pair{pictures.leavesMasksOut,
                   "Outlines of masks are left out where they are too long for the page. "},
         {some(pictures, &SlicePicture::landmarks),
-         "Landmarks: a ring where the point of the fixed image is, in the nearest of these slices of each "
-         "plane; that of the moving image is red before and green after the registration. "},
+         isOfSeries(run)
+             ? "Landmarks: a ring where the point is on the mean of all times, in the nearest slice of each "
+               "plane; that of its own time is red before and green after the registration. "
+             : "Landmarks: a ring where the point of the fixed image is, in the nearest of these slices of "
+               "each plane; that of the moving image is red before and green after the registration. "},
         {isVolume, "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. "},
         {true, "A click on a slice fills the screen, and again goes back"},
         {isVolume, "; the wheel goes through the slices of a plane"},
@@ -353,7 +356,7 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
     html += planeHtml(first, last, run);
     first = last;
   }
-  return html + "</div></div>\n" + keyHtml(pictures, run) + captionHtml(pictures);
+  return html + "</div></div>\n" + keyHtml(pictures, run) + captionHtml(pictures, run);
 }
 
 namespace {
