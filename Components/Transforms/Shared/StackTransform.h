@@ -5,26 +5,13 @@
 
 namespace tessera {
 
-/// A transform whose parameters are those of one transform for each time, one after the other.
-class StackOfTransforms {
-public:
-  virtual std::size_t subTransforms() const = 0;
-
-protected:
-  ~StackOfTransforms() = default;
-};
-
 /// The base of all stacks: a transform of slices for each time of a series, whose last axis is time. A point
 /// is mapped by the sub-transform of the nearest time, which is the first or last one beyond the series, and
 /// stays at its time. `Sub` is the transform of slices; all times share its model (grid, centre) and have
 /// parameters of their own.
 template <int D, template <int> class Sub>
-class StackTransform : public OptimizableTransform<D>,
-                       public SpatialDerivatives<D>,
-                       public StackOfTransforms,
-                       public StackForm<D> {
+class StackTransform : public OptimizableTransform<D>, public SpatialDerivatives<D>, public StackForm<D> {
 public:
-  std::size_t subTransforms() const override { return count_; }
   std::size_t parameterCount() const override { return count_ * sub_.parameterCount(); }
 
   /// Throws Error(unreadableInput) if the fixed image is no series. An initial transform does not change the

@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/SumOfLinks.h"
+#include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/Transform.h"
 
 #include <algorithm>
@@ -301,7 +302,15 @@ bool isLinearChain(const TransformChain<D>* chain)
   return true;
 }
 
+template <int D>
+bool hasStack(const TransformChain<D>& chain)
+{
+  return dynamic_cast<const StackOfTransforms*>(chain.transform.get())
+         || (chain.initial && hasStack(*chain.initial));
+}
+
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(mapInitial<D>, mapChain<D>, chainSpatialDerivatives<D>,
-                                   pullBackChainSpatialDerivatives<D>, chainHasHessian<D>, isLinearChain<D>);
+                                   pullBackChainSpatialDerivatives<D>, chainHasHessian<D>, isLinearChain<D>,
+                                   hasStack<D>);
 
 }

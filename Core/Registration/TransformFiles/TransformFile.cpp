@@ -8,6 +8,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/EachTimeTransform.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/OpenTransformFile.h"
@@ -194,12 +195,13 @@ public:
     const Parameters file(map, "", D, 1, warn_);
     if constexpr (D == 4)
       if (file.get(fixedDimension) == 3) { // of every time
-        if (file.get(transformName).ends_with("StackTransform"))
+        const ChainPointer<3> chain =
+            ChainReader<3>(host_, registry_, warn_).fromFile({map, "", 3, 1, warn_});
+        if (hasStack(*chain))
           file.fail(transformName.name, "it is for the times of pictures, not for volumes",
                     "Allowed: a transform of volumes, for every time, or one of dimension 4");
         return std::make_shared<TransformChain<4>>(
-            TransformChain<4>{.transform = std::make_shared<EachTimeTransform>(
-                                  ChainReader<3>(host_, registry_, warn_).fromFile({map, "", 3, 1, warn_}))});
+            TransformChain<4>{.transform = std::make_shared<EachTimeTransform>(chain)});
       }
     return fromFile(file);
   }

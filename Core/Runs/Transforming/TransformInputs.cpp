@@ -9,6 +9,7 @@
 #include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/Samples.h"
+#include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
@@ -264,8 +265,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                       + ": (UseDirectionCosines ...) differs from that of the file before it. "
                         "Allowed: transforms with the same setting.");
     if (i == 0 && !request.spacingMm.empty())
-      content.output = withSpacing<D>(content.output, request.spacingMm,
-                                      D == 4 || content.chain->transform->name().ends_with("StackTransform"));
+      content.output = withSpacing<D>(content.output, request.spacingMm, D == 4 || hasStack(*content.chain));
     if (i == 0 && !grid)
       grid = content.output; // files without a grid of their own may follow
     if (i == 0 && (!request.cropMask.empty() || !request.cropFirst.empty())) {

@@ -1,12 +1,12 @@
 #include "Components/Metrics/Shared/Series/SeriesTerm.h"
 
-#include "Components/Transforms/Shared/StackTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/Samples/SampleGather.h"
 #include "Core/Registration/Samples/TimeSlices.h"
+#include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/Terms/GradientMatrix.h"
 
 #include <cmath>
@@ -42,7 +42,7 @@ template <int D>
 TimesOfParameters timesOfParameters(const Transform<D>& transform)
 {
   if (const auto* const stack = dynamic_cast<const StackOfTransforms*>(&transform)) {
-    const std::size_t times = stack->subTransforms();
+    const auto times = static_cast<std::size_t>(stack->times().count);
     return {1, times, times == 0 ? 0 : transform.parameterCount() / times};
   }
   if (const FieldForm<D>* const field = transform.field()) {

@@ -1,14 +1,9 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Core/Registration/StackOfTransforms.h"
 
 namespace tessera {
-
-/// The times of a stack, along the last axis.
-struct TimesOfStack {
-  int count = 0;
-  double spacing = 1, origin = 0;
-};
 
 /// A stack in the form that kernels take: a transform of slices, with parameters of its own for each time.
 template <int D>
