@@ -281,11 +281,8 @@ private:
         if (ofStage.isSeries && ownVoxelsOnCuda<D>(context.device, of))
           of = std::make_shared<Image<D>>(*of); // so that the host has the images of levels, too
       }
-    if (ofStage.isSeries && input.fixed.front()->voxels != input.moving.front()->voxels)
-      log_.warning(
-          "-f: " + inputs_->headers().fixed.front().path + ": it is another image than -m, "
-          + inputs_->headers().moving.front().path
-          + ", whose times are registered to each other; of -f the grid alone counts, as in elastix.");
+    if (ofStage.isSeries)
+      warnOfVoxelsOfSeries<D>(request_, input, log_);
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);

@@ -1,16 +1,50 @@
 #include "Core/Runs/SeriesCheck.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/TermOfSeries.h"
 #include "Core/Runs/Transforming/FromTime.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <filesystem>
+#include <span>
 
 namespace tessera {
+namespace {
+
+bool areAlike(const TimesOfStack& a, const TimesOfStack& b)
+{
+  const double most = 1e-6 * b.spacing;
+  return a.count == b.count && std::abs(a.spacing - b.spacing) <= most
+         && std::abs(a.origin - b.origin) <= most;
+}
+
+std::string textOf(const TimesOfStack& times)
+{
+  return std::to_string(times.count) + " times from " + realText(times.origin) + " on, "
+         + realText(times.spacing) + " apart";
+}
+
+/// Unasked, as the default is that of all axes.
+template <int D>
+bool smoothesTimes(const CheckedStage<D>& stage)
+{
+  const Parameters& parameters = stage.prepared.parameters;
+  const auto isSchedule = [](const ParameterEntry& entry) {
+    return entry.name.find("Pyramid") != std::string::npos && entry.name.ends_with("Schedule");
+  };
+  for (const auto& pyramid : stage.prepared.components.movingPyramids)
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      if (pyramid->scheduleOfLevel(level).back() > 1)
+        return std::ranges::none_of(parameters.map().entries(), isSchedule);
+  return false;
+}
+
+}
 
 template <int D>
 bool isOfSeries(const CheckedStage<D>& stage)
@@ -27,6 +61,11 @@ void checkRequestForSeries(const RunRequest& request, const std::vector<CheckedS
     log.note(
         "-fp and -mp: of a series -fp tells where points lie on the mean of all times, and -mp where they "
         "lie at each time.");
+  for (const CheckedStage<D>& stage : stages)
+    if (isOfSeries<D>(stage) && smoothesTimes<D>(stage))
+      log.note(stage.text.path
+               + ": without a schedule the first levels smooth along time, too, so that times are mixed. "
+                 "(ImagePyramidSchedule ...) with 0 or 1 as the last factor of each level keeps them apart.");
   for (const CheckedStage<D>& stage : stages)
     if (isOfSeries<D>(stage) && (request.fixedLabels.isGiven() || request.movingLabels.isGiven()))
       throw Error(ExitCode::usage,
@@ -47,20 +86,40 @@ void checkStartOfSeries(const std::string& what, const TransformChain<D>& chain,
     throw Error(ExitCode::usage, what
                                      + ": it moves points along the last axis of the images, which is time. "
                                        "Allowed: a transform that leaves times as they are.");
-  const std::map<std::string, double> ofSeries{{"NumberOfSubTransforms", series.size[D - 1]},
-                                               {"StackSpacing", series.spacingMm[D - 1]},
-                                               {"StackOrigin", series.originMm[D - 1]}};
+  const TimesOfStack here{static_cast<int>(series.size[D - 1]), series.spacingMm[D - 1],
+                          series.originMm[D - 1]};
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
-    for (const FileEntry& entry :
-         link->parameters.empty() ? std::vector<FileEntry>() : link->transform->fileEntries())
-      if (const auto here = ofSeries.find(entry.name);
-          here != ofSeries.end()
-          && std::abs(entry.numbers.front() - here->second) > 1e-6 * series.spacingMm[D - 1])
-        log.warning(what + ": it is for other times: its " + entry.name + " is "
-                    + realText(entry.numbers.front()) + ", and that of the series " + realText(here->second)
-                    + ". Each time starts from the nearest one that there is.");
+    if (const auto* const stack = dynamic_cast<const StackOfTransforms*>(link->transform.get());
+        stack && !areAlike(stack->times(), here))
+      log.warning(what + ": it is for " + textOf(stack->times()) + ", and the series has " + textOf(here)
+                  + ". Each time starts from the nearest one that there is.");
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(isOfSeries<D>, checkRequestForSeries<D>, checkStartOfSeries<D>);
+template <int D>
+void warnOfVoxelsOfSeries(const RunRequest& request, const StageInput<D>& input, Log& log)
+{
+  const GivenImage &fixed = request.fixed.front(), &moving = request.moving.front();
+  std::error_code ignored;
+  const bool isOneFile =
+      fixed.isFile() && moving.isFile() && std::filesystem::equivalent(fixed.path, moving.path, ignored);
+  if (!isOneFile && input.fixed.front()->voxels != input.moving.front()->voxels)
+    log.warning("-f: " + fixed.path + ": it is another image than -m, " + moving.path
+                + ", whose times are registered to each other; of -f the grid alone counts, as in elastix.");
+  for (std::size_t i = 0; i < request.movingMasks.size(); ++i) {
+    const std::vector<std::uint8_t>& voxels = input.movingMasks[i]->voxels;
+    const std::size_t times = input.movingMasks[i]->geometry.size[D - 1], each = voxels.size() / times;
+    std::vector<std::string> empty;
+    for (std::size_t time = 0; time < times; ++time)
+      if (std::ranges::none_of(std::span(voxels).subspan(time * each, each), std::identity{}))
+        empty.push_back(std::to_string(time));
+    if (!empty.empty())
+      log.warning("-mMask: " + request.movingMasks[i].path + ": no voxel at time " + joined(empty)
+                  + " (from 0), which is not registered then; metrics that need samples of every time find "
+                    "none. Usual remedy: a mask with voxels at every time.");
+  }
+}
+
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(isOfSeries<D>, checkRequestForSeries<D>, checkStartOfSeries<D>,
+                                   warnOfVoxelsOfSeries<D>);
 
 }
