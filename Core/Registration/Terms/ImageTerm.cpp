@@ -12,7 +12,7 @@ namespace {
 
 const Parameter<double> movingImageDerivativeScales =
     realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
-                  "factors of the moving image's gradient, one an axis; given for all axes or none");
+                  "factors of the moving image's gradient, one an axis; 1 for axes without");
 
 const Parameter<bool> scaleGradientWithRespectToMovingImageOrientation =
     booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
@@ -49,12 +49,14 @@ std::vector<ParameterInfo> gradientMatrixParameters()
 template <int D>
 std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
 {
-  const std::vector<double> scales = parameters.all(movingImageDerivativeScales);
+  std::vector<double> scales = parameters.all(movingImageDerivativeScales);
   if (scales.empty())
     return std::nullopt;
-  if (scales.size() < D)
-    parameters.fail(movingImageDerivativeScales.name, "fewer values than axes",
-                    "Allowed: " + std::to_string(D) + " factors, one an axis");
+  if (scales.size() < D) {
+    parameters.warn(parameters.where(movingImageDerivativeScales.name) + ": " + std::to_string(scales.size())
+                    + " factors for " + std::to_string(D) + " axes: the others are 1, as in elastix.");
+    scales.resize(D, 1);
+  }
   Matrix<D> scaling{};
   for (int d = 0; d < D; ++d)
     scaling[d][d] = scales[d];

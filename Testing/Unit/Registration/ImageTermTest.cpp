@@ -164,6 +164,8 @@ TEST(ImageTermTest, MovingImageDerivativeScalesMultiplyTheGradientAlongItsAxes)
   const Vec<2> whole = translationPart("");
 
   const Vec<2> world = translationPart("(MovingImageDerivativeScales 2 0)");
+  EXPECT_EQ(translationPart("(MovingImageDerivativeScales 0)"), // as in elastix
+            translationPart("(MovingImageDerivativeScales 0 1)"));
   const Vec<2> own = translationPart(
       "(MovingImageDerivativeScales 2 0)\n(ScaleGradientWithRespectToMovingImageOrientation \"true\")");
 
