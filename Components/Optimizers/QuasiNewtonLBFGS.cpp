@@ -5,6 +5,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -60,7 +61,7 @@ public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
       const IterationSink& sink, std::vector<Buffer<double>>& vectors)
       : LineSearchRun(cost, settings, level, position, sink, vectors, true), settings_(settings),
-        vectors_(vectors), factors_(context_, settings.memory + 1)
+        vectors_(vectors), products_(2 * settings.memory + 1, std::vector<double>(2 * settings.memory + 1))
   {
   }
 
@@ -89,11 +90,6 @@ public:
   }
 
 private:
-  struct PastStep {
-    Buffer<double>*step = nullptr, *gradientChange = nullptr;
-    double inverseProduct = 0; // 1 / (step . gradientChange)
-    double scale = 0;          // (step . gradientChange) / (gradientChange . gradientChange)
-  };
   struct Norms {
     double position = 0, gradient = 0;
   };
@@ -130,28 +126,52 @@ private:
   ///   d = (s . z) / (z . z) d                    of the newest pair, eq. 7.20
   ///   for i from the oldest pair to the newest:  d = d + (alpha_i - rho_i z_i . d) s_i
   ///
-  /// Returns false if the curvature s . z of the newest pair is not positive.
+  /// d is a weighted sum of all s_i, z_i and g, so that their products are enough to find the weights (Chen
+  /// et al., "Large-scale L-BFGS using MapReduce", NeurIPS 2014), and vectors are read once. Returns false if
+  /// the curvature s . z of the newest pair is not positive.
   bool computeDirection()
   {
-    scaleInto(context_, -1, gradient_.span(), direction_.span());
+    std::vector<double> weights(products_.size());
+    const std::size_t ofGradient = 2 * settings_.memory;
+    weights[ofGradient] = -1;
+    const auto productWith = [&](std::size_t vector) {
+      double sum = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i)
+        sum += weights[i] * products_[vector][i];
+      return sum;
+    };
     if (past_.empty()) {
-      scaleInto(context_, 1 / norms_.gradient, direction_.span(), direction_.span());
-      return true;
+      weights[ofGradient] = -1 / norms_.gradient;
+      products_[ofGradient][ofGradient] = norms_.gradient * norms_.gradient;
+    } else {
+      findProducts();
+      const auto curvature = [&](std::size_t slot) { return products_[2 * slot][2 * slot + 1]; };
+      const double scale = curvature(past_.back()) / products_[2 * past_.back() + 1][2 * past_.back() + 1];
+      if (!(scale > 0)) {
+        report_.stopCondition = "The diagonal matrix is invalid.";
+        return false;
+      }
+      std::vector<double> alphas(settings_.memory);
+      for (std::size_t i = past_.size(); i-- > 0;) {
+        const std::size_t slot = past_[i];
+        alphas[slot] = productWith(2 * slot) / curvature(slot);
+        weights[2 * slot + 1] -= alphas[slot];
+      }
+      for (double& weight : weights)
+        weight *= scale;
+      for (const std::size_t slot : past_)
+        weights[2 * slot] += alphas[slot] - productWith(2 * slot + 1) / curvature(slot);
     }
-    if (!(past_.back().scale > 0)) {
-      report_.stopCondition = "The diagonal matrix is invalid.";
-      return false;
-    }
-    double *minusAlpha = factors_.span().data(), *last = minusAlpha + settings_.memory;
-    std::vector<Projection> projections;
-    for (std::size_t i = past_.size(); i-- > 0;)
-      projections.push_back({past_[i].inverseProduct, past_[i].step->span(), nullptr,
-                             past_[i].gradientChange->span(), minusAlpha + i});
-    projections.back().scale = past_.back().scale;
-    for (std::size_t i = 0; i < past_.size(); ++i)
-      projections.push_back({past_[i].inverseProduct, past_[i].gradientChange->span(), minusAlpha + i,
-                             past_[i].step->span(), last});
-    addProjections(context_, projections, direction_.span());
+    slope_ = productWith(ofGradient);
+    double squared = 0;
+    std::vector<WeightedVector> terms{{weights[ofGradient], gradient_.span()}};
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      squared += weights[i] * productWith(i);
+    for (const std::size_t slot : past_)
+      for (const std::size_t i : {2 * slot, 2 * slot + 1})
+        terms.push_back({weights[i], vectorOf(i)});
+    directionNorm_ = std::sqrt(std::max(0.0, squared));
+    sumInto(context_, terms, {}, direction_.span());
     return true;
   }
 
@@ -159,13 +179,13 @@ private:
   /// way, the level ends at position_.
   bool searchAlongDirection()
   {
-    const auto g = gradient_.span(), d = direction_.span();
-    const std::vector<double> products = dots(context_, {{d, d}, {g, d}});
-    directionNorm_ = std::sqrt(products[0]);
-    const LinePoint start{0, report_.value, products[1]};
-    trialNorms_ = norms_;
-    copyInto(context_, position_.span(), trial_.span());
-    copyInto(context_, gradient_.span(), trialGradient_.span());
+    const auto d = direction_.span();
+    const LinePoint start{0, report_.value, slope_};
+    if (slope_ >= 0) { // the search ends where it begins
+      trialNorms_ = norms_;
+      copyInto(context_, position_.span(), trial_.span());
+      copyInto(context_, gradient_.span(), trialGradient_.span());
+    }
     const auto evaluate = [&](double step) {
       const double value = evaluateAt(step, trialGradient_.span());
       const auto found = trialGradient_.span();
@@ -180,7 +200,7 @@ private:
     };
     LineSearchState untried;
     untried.point = start;
-    lineRow(untried, "start", trialGradient_);
+    lineRow(untried, "start", gradient_);
     try {
       line_ = searchLine(settings_.line, start, evaluate, watch);
       return true;
@@ -194,28 +214,53 @@ private:
   {
     if (settings_.memory == 0)
       return;
-    if (past_.size() == settings_.memory) {
-      past_.push_back(past_.front()); // the new step takes over the vectors of the oldest one
+    std::size_t slot = past_.size();
+    if (slot == settings_.memory) { // the new step takes over the vectors of the oldest one
+      slot = past_.front();
       past_.pop_front();
-    } else {
-      const std::size_t first = vectorsOfRun + 2 * past_.size();
-      past_.push_back({&vectors_.at(first), &vectors_.at(first + 1)});
     }
-    PastStep& last = past_.back();
-    scaleInto(context_, line_.point.step, direction_.span(), last.step->span());
-    copyInto(context_, trialGradient_.span(), last.gradientChange->span());
-    axpy(context_, -1, gradient_.span(), last.gradientChange->span());
-    const auto s = last.step->span(), z = last.gradientChange->span();
-    const std::vector<double> products = dots(context_, {{s, z}, {z, z}});
-    last.inverseProduct = 1 / products[0];
-    last.scale = 1 / (last.inverseProduct * products[1]);
+    past_.push_back(slot);
+    scaleInto(context_, line_.point.step, direction_.span(), vectorOf(2 * slot));
+    const WeightedVector change[] = {{1, trialGradient_.span()}, {-1, gradient_.span()}};
+    sumInto(context_, change, {}, vectorOf(2 * slot + 1));
+  }
+
+  /// The step of a slot for an even number, its change of the gradient for an odd one; last the gradient.
+  std::span<double> vectorOf(std::size_t number)
+  {
+    return number == 2 * settings_.memory ? gradient_.span() : vectors_.at(vectorsOfRun + number).span();
+  }
+
+  /// The products of the newest pair and of the gradient with each other and with all others.
+  void findProducts()
+  {
+    const std::size_t newest = past_.back();
+    const std::array added{2 * settings_.memory, 2 * newest, 2 * newest + 1};
+    std::vector<std::size_t> others;
+    for (const std::size_t slot : past_)
+      if (slot != newest)
+        others.insert(others.end(), {2 * slot, 2 * slot + 1});
+    std::vector<std::array<std::size_t, 2>> which;
+    std::vector<VectorPair> pairs;
+    for (const std::size_t a : added) {
+      others.push_back(a);
+      for (const std::size_t b : others) {
+        which.push_back({a, b});
+        pairs.push_back({vectorOf(a), vectorOf(b)});
+      }
+    }
+    const std::vector<double> found = dots(context_, pairs);
+    for (std::size_t i = 0; i < which.size(); ++i)
+      products_[which[i][0]][which[i][1]] = products_[which[i][1]][which[i][0]] = found[i];
   }
 
   const Level& settings_;
   std::vector<Buffer<double>>& vectors_;
-  std::deque<PastStep> past_; // oldest first
-  Norms norms_, trialNorms_;  // at position_ and at trial_
-  Buffer<double> factors_;    // of the two-loop recursion
+  std::deque<std::size_t> past_; // the slots of past steps, oldest first
+  Norms norms_, trialNorms_;     // at position_ and at trial_
+  double slope_ = 0;             // of the value along direction_
+  /// Of all steps, changes of the gradient, and of the gradient, which is last.
+  std::vector<std::vector<double>> products_;
 };
 
 OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,

@@ -45,7 +45,7 @@ double norm(const Context& context, std::span<const double> a)
   return std::sqrt(dot(context, a, a));
 }
 
-std::vector<double> dots(const Context& context, std::initializer_list<VectorPair> pairs)
+std::vector<double> dots(const Context& context, std::span<const VectorPair> pairs)
 {
   if (context.onCuda())
     return oncuda::dots(context, pairs);
@@ -73,18 +73,6 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
     for (std::size_t i = first; i < last; ++i)
       y[i] += factor * x[i];
   });
-}
-
-void addProjections(const Context& context, std::span<const Projection> all, std::span<double> y)
-{
-  if (context.onCuda())
-    return oncuda::addProjections(context, all, y);
-  for (const auto& [factor, a, before, x, after, scale] : all) {
-    *after = -(before ? *before : 0) - factor * dot(context, a, y);
-    axpy(context, *after, x, y);
-    if (scale != 1)
-      scaleInto(context, scale, y, y);
-  }
 }
 
 void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,

@@ -18,23 +18,15 @@ struct VectorPair {
 };
 /// a . b of each pair, with the bits of dot(a, b); all vectors have the same length. On a CUDA device it
 /// waits once for all pairs.
-std::vector<double> dots(const Context&, std::initializer_list<VectorPair>);
+std::vector<double> dots(const Context&, std::span<const VectorPair>);
+inline std::vector<double> dots(const Context& context, std::initializer_list<VectorPair> pairs)
+{
+  return dots(context, std::span(pairs.begin(), pairs.size()));
+}
 /// max |a_i|; 0 for an empty vector.
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
-/// y = scale (y + c x) with c = -before - factor (a . y), where a null `before` counts as 0; c is written to
-/// `after`. The two numbers lie on the context's device; a and x are other vectors than y.
-struct Projection {
-  double factor = 0;
-  std::span<const double> a;
-  const double* before = nullptr;
-  std::span<const double> x;
-  double* after = nullptr;
-  double scale = 1;
-};
-/// One after the other. The device is not waited for.
-void addProjections(const Context&, std::span<const Projection>, std::span<double> y);
 struct WeightedVector {
   double weight = 0;
   std::span<const double> x;

@@ -39,7 +39,7 @@ constexpr int maxDotBlocks = 256;
 // Elements for each block, until there are maxDotBlocks blocks.
 constexpr std::size_t dotBlockSize = 16 * dotThreads;
 
-constexpr int mostPairs = 8; // of a launch
+constexpr int mostPairs = 32; // of a launch
 struct Pairs {
   const double *a[mostPairs], *b[mostPairs];
 };
@@ -72,52 +72,6 @@ struct Terms {
   double weights[mostTerms];
   const double* x[mostTerms];
 };
-
-struct Step {
-  const double *before, *product;
-  double* after;
-  double factor, scale;
-};
-
-/// y = scale (y + c x) of a projection, unless x is null, and then, unless a is null, the product of the next
-/// one: by the sums of dotPartials, which the block that ends last adds up as sumPartials. Reads 24 bytes an
-/// element and writes 8.
-__global__ void __launch_bounds__(dotThreads)
-    project(std::size_t count, double* __restrict__ y, const double* __restrict__ x, Step step,
-            const double* __restrict__ a, double* partials, unsigned* blocksDone, double* product)
-{
-  const double c = x ? -(step.before ? *step.before : 0) - step.factor * *step.product : 0;
-  if (x && blockIdx.x == 0 && threadIdx.x == 0)
-    *step.after = c;
-  double sum = 0;
-#pragma unroll 8
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
-       i += static_cast<std::size_t>(gridDim.x) * dotThreads) {
-    const double value = x ? step.scale * (y[i] + c * x[i]) : y[i];
-    if (x)
-      y[i] = value;
-    if (a)
-      sum = fma(a[i], value, sum);
-  }
-  if (!a)
-    return;
-  sum = blockSum<dotThreads>(sum);
-  __shared__ bool isLast;
-  if (threadIdx.x == 0) {
-    partials[blockIdx.x] = sum;
-    __threadfence();
-    isLast = atomicAdd(blocksDone, 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!isLast)
-    return;
-  __threadfence();
-  sum = blockSum<dotThreads>(threadIdx.x < gridDim.x ? __ldcg(partials + threadIdx.x) : 0);
-  if (threadIdx.x == 0) {
-    *product = sum;
-    *blocksDone = 0;
-  }
-}
 
 /// max |a_i|, by its bits: the bits of doubles that are not negative are in the order of the numbers.
 __global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
@@ -205,27 +159,6 @@ void combine(const Context& context, double a, std::span<const double> x, double
     launch(context, y, [=] __device__(std::size_t i) { return a * from[i]; });
   else
     launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
-}
-
-void addProjections(const Context& context, std::span<const Projection> all, std::span<double> y)
-{
-  const unsigned blocks = dotBlocks(y.size());
-  Buffer<double> partials(context, blocks + 1);
-  Buffer<unsigned> blocksDone(context, 1);
-  context.stream->fill(blocksDone.span().data(), 0, sizeof(unsigned));
-  double* const product = partials.span().data() + blocks;
-  const double* x = nullptr;
-  Step step{};
-  for (std::size_t i = 0; i <= all.size(); ++i) {
-    const double* const a = i < all.size() ? all[i].a.data() : nullptr;
-    project<<<blocks, dotThreads, 0, cudaStreamOf(context)>>>(
-        y.size(), y.data(), x, step, a, partials.span().data(), blocksDone.span().data(), product);
-    if (!a)
-      break;
-    x = all[i].x.data();
-    step = {all[i].before, product, all[i].after, all[i].factor, all[i].scale};
-  }
-  checkLaunch("projections of a vector");
 }
 
 void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,

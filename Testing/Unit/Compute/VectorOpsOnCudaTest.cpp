@@ -65,41 +65,40 @@ TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
         << count; // a rounding an element
     EXPECT_EQ(found, dot(cuda, std::as_const(x).span(), std::as_const(y).span())) << count;
     const VectorPair xx{x.span(), x.span()}, xy{x.span(), y.span()};
-    const std::vector<double> many =
-        dots(cuda, {xx, xy, xx, xy, xx, xy, xx, xy, xy}); // more than one launch takes
+    std::vector<VectorPair> pairs(33, xy); // more than one launch takes
+    pairs.front() = xx;
+    const std::vector<double> many = dots(cuda, pairs);
     EXPECT_EQ(many[1], found) << count;
-    EXPECT_EQ(many[8], found) << count;
+    EXPECT_EQ(many.back(), found) << count;
     EXPECT_EQ(many[0], dot(cuda, std::as_const(x).span(), std::as_const(x).span())) << count;
     EXPECT_NEAR(norm(cuda, std::as_const(x).span()), norm(Context{}, a), 1e-12 * norm(Context{}, a)) << count;
     EXPECT_EQ(largestMagnitude(cuda, std::as_const(x).span()), largestMagnitude(Context{}, a)) << count;
   }
 }
 
-TEST_F(VectorOpsOnCudaTest, ProjectionsHaveTheBitsOfTheirParts)
+TEST_F(VectorOpsOnCudaTest, WorkBesideBeginsAfterThePartAndEndsBeforeTheJoin)
 {
-  for (const std::size_t count : counts) {
-    const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
-    for (const Context& context : {Context{}, cuda}) {
-      Buffer<double> x, other, y, expected, factors(context, 2);
-      x.fromHost(context, a);
-      other.fromHost(context, checks::randomVector(count, 4));
-      y.fromHost(context, b);
-      expected.fromHost(context, b);
-      double* const found = factors.span().data();
-
-      const Projection both[] = {{0.3, x.span(), nullptr, x.span(), found, 1.25},
-                                 {0.7, other.span(), found, x.span(), found + 1}};
-      addProjections(context, both, y.span());
-      const double first = -0.3 * dot(context, x.span(), expected.span());
-      axpy(context, first, x.span(), expected.span());
-      scaleInto(context, 1.25, expected.span(), expected.span());
-      const double second = -first - 0.7 * dot(context, other.span(), expected.span());
-      axpy(context, second, x.span(), expected.span());
-
-      EXPECT_EQ(y.toHost(context), expected.toHost(context)) << count;
-      EXPECT_EQ(factors.toHost(context), (std::vector<double>{first, second})) << count;
-    }
+  const std::vector<double> start = checks::randomVector(2'000'003, 1);
+  Buffer<double> x, beside(cuda, start.size());
+  x.fromHost(cuda, start);
+  const auto addBeside = [&] {
+    scaleInto(cuda, 2, x.span(), beside.span());
+    EXPECT_GT(dot(cuda, x.span(), x.span()), 0); // takes and gives back memory
+  };
+  std::vector<double> expected = start;
+  for (int round = 0; round < 20; ++round) {
+    scaleInto(cuda, 0.5, x.span(), x.span());
+    cuda.stream->part();
+    EXPECT_GT(norm(cuda, x.span()), 0);
+    EXPECT_THROW(cuda.stream->beside([] { throw Error(ExitCode::device, ""); }), Error);
+    cuda.stream->beside(addBeside);
+    cuda.stream->join();
+    axpy(cuda, 0.5, beside.span(), x.span()); // 0.5 x + 0.5 2 (0.5 x)
+    for (double& value : expected)
+      value = 0.5 * value + 0.5 * (2 * (0.5 * value));
   }
+
+  EXPECT_EQ(x.toHost(cuda), expected);
 }
 
 TEST_F(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
