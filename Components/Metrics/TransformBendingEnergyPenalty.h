@@ -50,6 +50,7 @@ private:
                          std::span<double> gradient) override;
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
+  bool isApart() const override { return exact_.has_value(); }
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
   void prepareExact(const Context&);
   ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);

@@ -50,6 +50,7 @@ private:
   {
     onCuda_->enqueue(context, fewer(samples), parameters, gradient);
   }
+  bool isApart() const override { return true; }
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
   {
     return validSampleRule_.checked(level_.level, onCuda_->collect(parameters, gradient));

@@ -79,6 +79,9 @@ public:
   /// Enqueues an evaluation on the context's stream. The arguments are those of CostTerm::evaluate.
   virtual void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                        std::span<double> gradient) = 0;
+  /// Whether what enqueue starts reads parameters, and arrays that no other term writes, so that it may run
+  /// beside the work of others.
+  virtual bool isApart() const { return false; }
   /// Call it after the stream's wait. Returns the value, and writes the gradient if that lies on the host.
   virtual TermValue collect(std::span<const double> parameters, std::span<double> gradient) = 0;
 

@@ -179,6 +179,7 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
                     static_cast<std::uint32_t>(stage.input.stage), static_cast<std::uint32_t>(level), 0};
   costLevel.newSamplesEveryIteration =
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
+  costLevel.tellsNorms = stage.input.timesParts;
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&log = stage.log](const std::string& line) { log.info(line); };
   costLevel.isStopAsked = [&convergence, &isOver, &input = stage.input, stop = stage.context.stop] {

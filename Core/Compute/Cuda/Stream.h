@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,7 +68,14 @@ public:
   virtual void releasePinned(void*) noexcept = 0;
   virtual void copyLater(void* pinned, const void* device, std::size_t bytes) = 0;
 
-  /// Waits for all work enqueued so far.
+  /// Calls a function whose work begins after what was enqueued before the last part(), and runs beside what is
+  /// enqueued from there to join(). Neither may read an array that the other writes.
+  virtual void part() {}
+  virtual void beside(const std::function<void()>& enqueue) { enqueue(); }
+  /// Work that is enqueued from now on begins after the work beside.
+  virtual void join() {}
+
+  /// Waits for all work enqueued so far, but for work beside that is not joined.
   virtual void wait() = 0;
   /// The time, by the device's clock, from startTimer to the end of all work that was enqueued before
   /// stopTimer is called.

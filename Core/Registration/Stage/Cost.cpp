@@ -114,23 +114,37 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   return value;
 }
 
-/// Enqueues the terms that run on a CUDA device, and evaluates the others.
+/// Enqueues the terms that run on a CUDA device, and evaluates the others. The work of terms that read
+/// parameters alone goes beside that of others, as it does not fill the device; not before they have what
+/// they make in their first evaluation.
 template <int D>
 void Cost<D>::enqueueTerms(const SamplesOfPart& samplesOf, std::span<const double> parameters,
                            bool wantsGradient)
 {
+  const bool goesBeside = context_.onCuda() && level_.parts.size() > 1 && evaluations_.all > 1;
+  if (goesBeside)
+    context_.stream->part();
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     const Range ofTerm(level_.names[t].c_str());
     const HostClock clock(context_);
     CostTerm<D>& term = *level_.parts[t].term;
     const SampleSet<D>& samples = samplesOf(level_.parts[t]);
-    if (TermOnCuda<D>* const onCuda = term.onCuda())
-      onCuda->enqueue(context_, samples, parameters, ownGradient(t, wantsGradient));
-    else
+    if (TermOnCuda<D>* const onCuda = term.onCuda()) {
+      const auto enqueue = [&] {
+        onCuda->enqueue(context_, samples, parameters, ownGradient(t, wantsGradient));
+      };
+      if (goesBeside && onCuda->isApart())
+        context_.stream->beside(enqueue);
+      else
+        enqueue();
+    } else {
       reports_[t].value = term.evaluate(context_, samples, parameters, ownGradient(t, wantsGradient)).value;
+    }
     reports_[t].milliseconds = clock.milliseconds();
     times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
   }
+  if (goesBeside)
+    context_.stream->join();
 }
 
 /// The weighted sum of the terms' values, after waitForTerms.

@@ -43,6 +43,7 @@ public:
     std::vector<double> scales;
     Draw draw;
     bool newSamplesEveryIteration = false;
+    bool tellsNorms = true; // TermReport::gradientNorm
     double meanInPlaneSpacingMm = 1;
     std::function<void(const std::string&)> log;
     std::function<bool()> isStopAsked = [] { return false; };
@@ -163,7 +164,10 @@ private:
   void waitForTerms(bool withGradients);
   double gradientNorm(std::size_t term);
   /// The norm of a single term's gradient is found by the optimizer itself.
-  bool wantsNorms() const { return level_.parts.size() > 1; }
+  bool wantsNorms() const
+  {
+    return level_.parts.size() > 1 && (level_.tellsNorms || level_.combination.relative);
+  }
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
   /// The parameters x of a position, where the terms read them. On the CPU they become those of the level's
