@@ -9,11 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace tessera {
 namespace {
 
-constexpr std::size_t wantedPoints = 50'000;
+constexpr std::size_t wantedPoints = 50'000, stepOfFolds = 4; // a derivative takes three times a point's time
 constexpr double mostBlocksAnAxis = 6, pointsOfBlock = 50;
 constexpr std::size_t fewestPoints = 20; // of a block that has a displacement of its own
 constexpr double share = 0.9;            // of the blocks
@@ -163,13 +164,15 @@ auto FixedLook<D>::mappedBy(const ChainPointer<D>& chain, const Context& context
     -> std::shared_ptr<const Mapped>
 {
   if (const auto known = std::ranges::find(mapped_, chain, [](const auto& of) { return of->chain; });
-      known != mapped_.end())
-    return *known;
+      known != mapped_.end()) {
+    std::rotate(mapped_.begin(), known, known + 1); // so that the one that is not used goes
+    return mapped_.front();
+  }
   const auto made = std::make_shared<Mapped>();
   made->chain = chain;
   for (std::vector<double>& axis : made->mm)
     axis.resize(samples_.size());
-  made->folds.resize(samples_.size());
+  std::vector<double> folds((samples_.size() + batchCapacity - 1) / batchCapacity); // by the batch
   forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> points;
     points.count = last - first;
@@ -181,11 +184,17 @@ auto FixedLook<D>::mappedBy(const ChainPointer<D>& chain, const Context& context
       std::copy_n(mapped.mm[d].begin(), points.count, made->mm[d].begin() + first);
     if (!chain)
       return;
-    std::vector<double> jacobian(D * D * points.count);
-    chainSpatialDerivatives<D>(host, *chain, points.list(), jacobian.data(), nullptr);
-    for (std::size_t i = first; i < last; ++i)
-      made->folds[i] = !(determinant(jacobianAt<D>(jacobian.data(), points.count, i - first)) > 0);
+    PointBatch<D> few;
+    for (std::size_t i = first; i < last; i += stepOfFolds)
+      few.set(few.count++, samples_[i].pointMm);
+    std::vector<double> jacobian(D * D * few.count);
+    chainSpatialDerivatives<D>(host, *chain, few.list(), jacobian.data(), nullptr);
+    for (std::size_t i = 0; i < few.count; ++i)
+      folds[first / batchCapacity] += !(determinant(jacobianAt<D>(jacobian.data(), few.count, i)) > 0);
   });
+  const std::size_t looked = (samples_.size() + stepOfFolds - 1) / stepOfFolds;
+  made->folded = std::accumulate(folds.begin(), folds.end(), 0.0)
+                 / static_cast<double>(std::max(looked, std::size_t(1)));
   constexpr std::size_t chainsInUse =
       4; // the new one, the last one, that of the linear stages, the initial one
   mapped_.push_front(made);
@@ -215,12 +224,12 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   const auto all = static_cast<double>(std::max<std::size_t>(samples_.size(), 1));
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     fit.overlap += inside[i];
-    fit.folded += mapped->folds[i];
     fit.meanDisplacementMm += movedMm[i];
     fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, movedMm[i]);
   }
-  for (double* sum : {&fit.overlap, &fit.folded, &fit.meanDisplacementMm})
+  for (double* sum : {&fit.overlap, &fit.meanDisplacementMm})
     *sum /= all;
+  fit.folded = mapped->folded;
   findWhatIsLeft(values, inside, context, fit);
   return fit;
 }

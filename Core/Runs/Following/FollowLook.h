@@ -48,7 +48,7 @@ private:
   struct Mapped {
     ChainPointer<D> chain;
     std::array<std::vector<double>, D> mm;
-    std::vector<std::uint8_t> folds;
+    double folded = 0; // share of the samples
   };
 
   /// Brings the samples into the order of their blocks.

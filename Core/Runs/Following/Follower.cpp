@@ -113,6 +113,7 @@ public:
         std::rethrow_exception(stage.failure);
       stages_.push_back(prepareStage<D>(registry, Parameters(stage.map, "", D, levelCountOf(stage.map))));
     }
+    usesDirections_ = StageSettings(stages_.back().parameters).useDirectionCosines;
     if (GivenTransform& given = request_.initialTransform; given.isFile())
       given.inMemory = readTransformChain<D>(host(), given.path, registry,
                                              [&log](const std::string& line) { log.warning(line); });
@@ -201,13 +202,12 @@ private:
     const MaskPointer<D> mask = warm_.fixed->masks.empty() ? nullptr : warm_.fixed->masks.front();
     Context context = device();
     look_.emplace(registry_, stage.components.fixedPyramids.front()->imageOfLevel(context, fixed, 0),
-                  usesDirections() ? mask : nullptr, host());
+                  usesDirections_ ? mask : nullptr, host());
   }
 
-  bool usesDirections() const { return StageSettings(stages_.back().parameters).useDirectionCosines; }
   ImagePointer<D> placed(const ImagePointer<D>& image) const
   {
-    if (usesDirections())
+    if (usesDirections_)
       return image;
     hostVoxels<D>(image);
     return std::make_shared<Image<D>>(Image<D>{geometryInUse<D>(image->geometry, false), image->voxels});
@@ -377,6 +377,7 @@ private:
   FollowLimits limits_;
   FollowLevels levels_;
   std::vector<PreparedStage<D>> stages_; // for their pyramids and levels
+  bool usesDirections_ = true;           // the last of them
   ChainPointer<D> initial_;
   WarmSide<D> warm_;
   std::optional<FixedLook<D>> look_;
