@@ -212,20 +212,25 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   const auto mapped = mappedBy(chain, context);
   std::vector<float> values(samples_.size());
   std::vector<std::uint8_t> inside(samples_.size());
-  std::vector<double> movedMm(samples_.size());
+  std::vector<FitOfImages> ofBatches((samples_.size() + batchCapacity - 1) / batchCapacity);
   forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     const ListSamples<D> points{pointersTo<D>(mapped->mm, first), last - first};
     Context host{Device{}, 1};
     interpolator->evaluate(host, points, values.data() + first, nullptr, inside.data() + first);
-    for (std::size_t i = first; i < last; ++i)
-      movedMm[i] = distanceBetween<D>(samples_[i].pointMm, points.point(i - first));
+    FitOfImages& sums = ofBatches[first / batchCapacity];
+    for (std::size_t i = first; i < last; ++i) {
+      const double movedMm = distanceBetween<D>(samples_[i].pointMm, points.point(i - first));
+      sums.overlap += inside[i];
+      sums.meanDisplacementMm += movedMm;
+      sums.largestDisplacementMm = std::max(sums.largestDisplacementMm, movedMm);
+    }
   });
   FitOfImages fit;
   const auto all = static_cast<double>(std::max<std::size_t>(samples_.size(), 1));
-  for (std::size_t i = 0; i < samples_.size(); ++i) {
-    fit.overlap += inside[i];
-    fit.meanDisplacementMm += movedMm[i];
-    fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, movedMm[i]);
+  for (const FitOfImages& sums : ofBatches) {
+    fit.overlap += sums.overlap;
+    fit.meanDisplacementMm += sums.meanDisplacementMm;
+    fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, sums.largestDisplacementMm);
   }
   for (double* sum : {&fit.overlap, &fit.meanDisplacementMm})
     *sum /= all;

@@ -253,6 +253,8 @@ private:
              + decimals(limitMm, 1);
     if (before.folded > limits_.folded)
       return "the last transform folds " + percent(before.folded) + " of the image";
+    if (now + limits_.better >= 1) // nothing can be better
+      return "";
     const double there = std::abs(lookAt(image, initial_, found).correlation);
     if (there > now + limits_.better)
       return "the images correlate by " + decimals(there, 3) + " where they lie, " + decimals(now, 3)
