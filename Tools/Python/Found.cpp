@@ -63,7 +63,7 @@ FoundIn<D>::~FoundIn()
 {
   constexpr std::size_t largeVoxels = 1 << 18; // of which a run takes much longer than this
   const bool isLarge = !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels
-                       && !stages_.back().image.onCuda; // whose images the host never had
+                       && stages_.back().image.pixels; // else the host had no image: an update, or on a GPU
   stages_.clear();
   if (isLarge)
     malloc_trim(0);
