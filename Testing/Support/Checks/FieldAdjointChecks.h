@@ -54,34 +54,12 @@ NaiveGradient naiveGradient(const AlignedField<D>& field, const std::vector<floa
   const std::size_t points = field.pointCount(), voxels = field.voxelCount();
   NaiveGradient gradient{std::vector<double>(D * points), std::vector<double>(D * points)};
   forEachVoxel<D>(field, [&](std::size_t v, const std::array<int, D>& voxel) {
-    std::array<int, D> start;
-    std::array<std::array<double, 4>, D> weight{};
-    std::size_t supportSize = 1;
-    for (int d = 0; d < D; ++d) {
-      const FieldAxis& axis = field.axes[d];
-      const double index = axis.first + axis.step * voxel[d], behind = index - (field.order - 1) / 2.0;
-      if (behind < 0 || behind >= axis.points - field.order)
-        return;
-      start[d] = static_cast<int>(std::floor(behind));
-      for (int k = 0; k <= field.order; ++k)
-        weight[d][k] = centredSpline(field.order, index - (start[d] + k));
-      supportSize *= static_cast<std::size_t>(field.order + 1);
-    }
-    for (std::size_t s = 0; s < supportSize; ++s) {
-      std::size_t rest = s, point = 0, stride = 1;
-      double product = 1;
-      for (int d = 0; d < D; ++d) {
-        const std::size_t k = rest % (field.order + 1);
-        rest /= field.order + 1;
-        point += stride * (static_cast<std::size_t>(start[d]) + k);
-        stride *= static_cast<std::size_t>(field.axes[d].points);
-        product *= weight[d][k];
-      }
+    forEachPointOfSupport<D>(field, voxel, [&](std::size_t point, double product, const auto&) {
       for (int c = 0; c < D; ++c) {
         gradient.sum[c * points + point] += product * covectors[c * voxels + v];
         gradient.magnitude[c * points + point] += std::abs(product * covectors[c * voxels + v]);
       }
-    }
+    });
   });
   return gradient;
 }

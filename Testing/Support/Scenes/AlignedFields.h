@@ -85,9 +85,10 @@ struct NaiveField {
   }
 };
 
-template <int D>
-NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>& coefficients,
-                         const std::array<int, D>& voxel)
+/// Calls visit(control point, product of its weights, products of its weights with the slope along each axis)
+/// for the (order + 1)^D control points of a voxel; for none where the support is not inside the grid.
+template <int D, class Visit>
+void forEachPointOfSupport(const AlignedField<D>& field, const std::array<int, D>& voxel, Visit&& visit)
 {
   const int taps = field.order + 1;
   std::array<int, D> start;
@@ -97,7 +98,7 @@ NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>
     const FieldAxis& axis = field.axes[d];
     const double index = axis.first + axis.step * voxel[d], behind = index - (field.order - 1) / 2.0;
     if (behind < 0 || behind >= axis.points - field.order)
-      return {};
+      return;
     start[d] = static_cast<int>(std::floor(behind));
     for (int k = 0; k < taps; ++k) {
       weight[d][k] = centredSpline(field.order, index - (start[d] + k));
@@ -105,7 +106,6 @@ NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>
     }
     supportSize *= static_cast<std::size_t>(taps);
   }
-  NaiveField<D> sum;
   for (std::size_t s = 0; s < supportSize; ++s) {
     std::size_t rest = s, point = 0, stride = 1;
     std::array<double, D> indexSlope;
@@ -120,14 +120,25 @@ NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>
       for (int a = 0; a < D; ++a)
         indexSlope[a] *= a == d ? slope[d][k] : weight[d][k];
     }
-    for (int c = 0; c < D; ++c) {
-      const double coefficient = coefficients[c * field.pointCount() + point];
-      sum.displacementMm[c] += product * coefficient;
-      for (int a = 0; a < D; ++a)
-        for (int j = 0; j < D; ++j)
-          sum.derivative[c][j] += indexSlope[a] * field.indexFromOffset[a][j] * coefficient;
-    }
+    visit(point, product, indexSlope);
   }
+}
+
+template <int D>
+NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>& coefficients,
+                         const std::array<int, D>& voxel)
+{
+  NaiveField<D> sum;
+  forEachPointOfSupport<D>(
+      field, voxel, [&](std::size_t point, double product, const std::array<double, D>& indexSlope) {
+        for (int c = 0; c < D; ++c) {
+          const double coefficient = coefficients[c * field.pointCount() + point];
+          sum.displacementMm[c] += product * coefficient;
+          for (int a = 0; a < D; ++a)
+            for (int j = 0; j < D; ++j)
+              sum.derivative[c][j] += indexSlope[a] * field.indexFromOffset[a][j] * coefficient;
+        }
+      });
   return sum;
 }
 

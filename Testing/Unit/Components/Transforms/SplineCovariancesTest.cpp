@@ -1,9 +1,11 @@
+// needs: ITK
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineSettings.h"
 
 #include "Testing/Support/Scenes/RandomLandmarks.h"
 
 #include <gtest/gtest.h>
+#include <vnl/algo/vnl_qr.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,45 +36,19 @@ std::vector<Matrix<D>> randomCovariances(std::size_t count, unsigned seed)
   return covariances;
 }
 
-/// Solves by Gaussian elimination with pivots.
-std::vector<double> solvedByElimination(std::vector<std::vector<double>> matrix, std::vector<double> right)
-{
-  const std::size_t n = right.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k; i < n; ++i)
-      if (std::abs(matrix[i][k]) > std::abs(matrix[pivot][k]))
-        pivot = i;
-    std::swap(matrix[k], matrix[pivot]);
-    std::swap(right[k], right[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = matrix[i][k] / matrix[k][k];
-      for (std::size_t j = k; j < n; ++j)
-        matrix[i][j] -= factor * matrix[k][j];
-      right[i] -= factor * right[k];
-    }
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t j = k + 1; j < n; ++j)
-      right[k] -= matrix[k][j] * right[j];
-    right[k] /= matrix[k][k];
-  }
-  return right;
-}
-
 /// The smoothed landmarks from (K + sign smoothing C) w + P a = d, P^T w = 0, with C the covariances times
 /// the mean of their inverse variances, and K that of a radial kernel in all components.
 template <int D>
-std::vector<double> smoothedByElimination(const SplineModel<D>& model, const std::vector<double>& moving,
-                                          const std::vector<Matrix<D>>& covariances, double smoothing)
+std::vector<double> smoothedByTheDenseSystem(const SplineModel<D>& model, const std::vector<double>& moving,
+                                             const std::vector<Matrix<D>>& covariances, double smoothing)
 {
   const std::size_t n = model.landmarksMm.size(), rows = D * (n + D + 1);
   double mean = 0;
   for (const Matrix<D>& covariance : covariances)
     for (std::size_t d = 0; d < D; ++d)
       mean += inverse(covariance)[d][d] / static_cast<double>(D * n);
-  std::vector<std::vector<double>> matrix(rows, std::vector<double>(rows, 0.0));
-  std::vector<double> right(rows, 0.0);
+  vnl_matrix<double> matrix(rows, rows, 0.0);
+  vnl_vector<double> right(rows, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     const Vec<D>& p = model.landmarksMm[i];
     for (std::size_t j = 0; j < n; ++j) {
@@ -91,7 +67,7 @@ std::vector<double> smoothedByElimination(const SplineModel<D>& model, const std
       right[D * i + a] = moving[D * i + a] - p[a];
     }
   }
-  const std::vector<double> weights = solvedByElimination(matrix, right);
+  const vnl_vector<double> weights = vnl_qr<double>(matrix).solve(right);
   std::vector<double> smoothed = moving;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t a = 0; a < D; ++a)
@@ -109,7 +85,7 @@ void expectCovariancesSolveTheDenseSystem(SplineKernel kernel, double smoothing)
   const std::vector<Matrix<D>> covariances = randomCovariances<D>(40, 5);
   const SmoothedLandmarks found =
       smoothedLandmarks<D>(threads(2), model, moving, {{}, covariances}, smoothing).value();
-  const std::vector<double> expected = smoothedByElimination<D>(model, moving, covariances, smoothing);
+  const std::vector<double> expected = smoothedByTheDenseSystem<D>(model, moving, covariances, smoothing);
   double change = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(found.movingMm[i], expected[i], 1e-7);
