@@ -129,30 +129,19 @@ void addSpatialCovectors(const SplineModel<D>& model, const ListSamples<D>& samp
 }
 
 template <int D>
-void addProduct(const SplineModel<D>& model, const std::vector<double>& influence,
-                std::span<const double> displacementsMm, std::span<double> vectors)
+void addProduct(const SplineModel<D>& model, const std::vector<double>& influence, bool transposed,
+                std::span<const double> from, std::span<double> to)
 {
-  const std::size_t rightHandSides = D / model.block(), columns = displacementsMm.size() / rightHandSides;
-  for (std::size_t row = 0; row < vectors.size() / rightHandSides; ++row)
+  const std::size_t rightHandSides = D / model.block(),
+                    rows = (transposed ? from.size() : to.size()) / rightHandSides,
+                    columns = (transposed ? to.size() : from.size()) / rightHandSides;
+  for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t column = 0; column < columns; ++column)
       for (std::size_t s = 0; s < rightHandSides; ++s)
-        vectors[row * rightHandSides + s] +=
-            influence[row * columns + column] * displacementsMm[column * rightHandSides + s];
+        to[(transposed ? column : row) * rightHandSides + s] +=
+            influence[row * columns + column] * from[(transposed ? row : column) * rightHandSides + s];
 }
 
-template <int D>
-void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>& influence,
-                          std::span<const double> sums, std::span<double> gradient)
-{
-  const std::size_t rightHandSides = D / model.block(), columns = gradient.size() / rightHandSides;
-  for (std::size_t row = 0; row < sums.size() / rightHandSides; ++row)
-    for (std::size_t column = 0; column < columns; ++column)
-      for (std::size_t s = 0; s < rightHandSides; ++s)
-        gradient[column * rightHandSides + s] +=
-            influence[row * columns + column] * sums[row * rightHandSides + s];
-}
-
-TESSERA_INSTANTIATE_FUNCTIONS(addCovectors<D>, addSpatialCovectors<D>, addProduct<D>,
-                              addTransposedProduct<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(addCovectors<D>, addSpatialCovectors<D>, addProduct<D>);
 
 }

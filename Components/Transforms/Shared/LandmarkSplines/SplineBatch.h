@@ -26,15 +26,11 @@ template <int D>
 void addSpatialCovectors(const SplineModel<D>&, const ListSamples<D>&, const double* covJacobian,
                          const double* covHessian, std::span<double> sums);
 
-/// vectors += influence * displacements of the moving landmarks.
+/// to += influence * from, or influence^T * from: `influence` leads from displacements of the moving
+/// landmarks to vectors.
 template <int D>
-void addProduct(const SplineModel<D>&, const std::vector<double>& influence,
-                std::span<const double> displacementsMm, std::span<double> vectors);
-
-/// gradient += influence^T * sums.
-template <int D>
-void addTransposedProduct(const SplineModel<D>&, const std::vector<double>& influence,
-                          std::span<const double> sums, std::span<double> gradient);
+void addProduct(const SplineModel<D>&, const std::vector<double>& influence, bool transposed,
+                std::span<const double> from, std::span<double> to);
 
 /// Exact, in double precision, with the same bits for any number of threads. With n columns of the system
 /// (landmarks, or D times as many for elastic bodies) it takes samples * n^2 operations and 8 n^2 bytes.

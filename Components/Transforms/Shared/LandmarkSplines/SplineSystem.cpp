@@ -234,7 +234,7 @@ template <int D>
 void SplineSolver<D>::addVectors(std::span<const double> displacementsMm, std::span<double> vectors) const
 {
   if (!system_)
-    return spline::addProduct<D>(model_, influence_, displacementsMm, vectors);
+    return spline::addProduct<D>(model_, influence_, false, displacementsMm, vectors);
   std::vector<double> found(displacementsMm.begin(), displacementsMm.end());
   const std::vector<double> affine = system_->solve(Context{}, found, D / model_.block());
   found.insert(found.end(), affine.begin(), affine.end());
@@ -253,7 +253,7 @@ template <int D>
 void SplineSolver<D>::addGradient(std::span<const double> byVectors, std::span<double> gradient) const
 {
   if (!system_)
-    return spline::addTransposedProduct<D>(model_, influence_, byVectors, gradient);
+    return spline::addProduct<D>(model_, influence_, true, byVectors, gradient);
   const std::size_t n = gradient.size();
   std::vector<double> found(byVectors.begin(), byVectors.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<double> affine(byVectors.begin() + static_cast<std::ptrdiff_t>(n), byVectors.end());
