@@ -25,19 +25,7 @@ Context forSize(const Context& context, std::size_t count)
 
 double dot(const Context& context, std::span<const double> a, std::span<const double> b)
 {
-  if (context.onCuda())
-    return dots(context, {{a, b}}).front();
-  std::vector<double> partial((a.size() + chunk - 1) / chunk);
-  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
-    double sum = 0;
-    for (std::size_t i = first; i < last; ++i)
-      sum += a[i] * b[i];
-    partial[first / chunk] = sum;
-  });
-  double total = 0;
-  for (double sum : partial)
-    total += sum;
-  return total;
+  return dots(context, {{a, b}}).front();
 }
 
 double norm(const Context& context, std::span<const double> a)
@@ -49,9 +37,19 @@ std::vector<double> dots(const Context& context, std::span<const VectorPair> pai
 {
   if (context.onCuda())
     return oncuda::dots(context, pairs);
-  std::vector<double> found;
-  for (const auto& [a, b] : pairs)
-    found.push_back(dot(context, a, b));
+  const std::size_t count = pairs.front().a.size(), chunks = (count + chunk - 1) / chunk;
+  std::vector<double> partial(chunks * pairs.size());
+  forEachRange(forSize(context, count), count, chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      double sum = 0;
+      for (std::size_t i = first; i < last; ++i)
+        sum += pairs[p].a[i] * pairs[p].b[i];
+      partial[p * chunks + first / chunk] = sum;
+    }
+  });
+  std::vector<double> found(pairs.size());
+  for (std::size_t i = 0; i < partial.size(); ++i)
+    found[i / chunks] += partial[i];
   return found;
 }
 
@@ -78,13 +76,17 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
 void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,
              std::span<double> y)
 {
-  if (context.onCuda() && terms.size() <= oncuda::mostTerms)
+  if (context.onCuda())
     return oncuda::sumInto(context, terms, z, y);
-  scaleInto(context, terms.front().weight, terms.front().x, y);
-  for (const auto& [weight, x] : terms.subspan(1))
-    axpy(context, weight, x, y);
-  if (!z.empty())
-    multiplyInto(context, y, z, y);
+  forEachRange(forSize(context, y.size()), y.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = terms.front().weight * terms.front().x[i];
+    for (const auto& [weight, x] : terms.subspan(1))
+      for (std::size_t i = first; i < last; ++i)
+        y[i] += weight * x[i];
+    for (std::size_t i = first; i < last && !z.empty(); ++i)
+      y[i] *= z[i];
+  });
 }
 
 void addBounded(const Context& context, double factor, std::span<const double> x, double bound,

@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(maxDotBlocks)
     results[blockIdx.x] = sum;
 }
 
+constexpr std::size_t mostTerms = 12; // of a launch
 struct Terms {
   double weights[mostTerms];
   const double* x[mostTerms];
@@ -164,6 +165,12 @@ void combine(const Context& context, double a, std::span<const double> x, double
 void sumInto(const Context& context, std::span<const WeightedVector> terms, std::span<const double> z,
              std::span<double> y)
 {
+  if (terms.size() > mostTerms) {
+    sumInto(context, terms.first(mostTerms), {}, y);
+    std::vector<WeightedVector> rest{{1, y}};
+    rest.insert(rest.end(), terms.begin() + mostTerms, terms.end());
+    return sumInto(context, rest, z, y);
+  }
   Terms of{};
   for (std::size_t t = 0; t < terms.size(); ++t) {
     of.weights[t] = terms[t].weight;

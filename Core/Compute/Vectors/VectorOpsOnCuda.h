@@ -15,8 +15,6 @@ TESSERA_CUDA_ONLY double largestMagnitude(const Context&, std::span<const double
 /// y_i = a x_i + b y_i; y is not read if b is 0.
 TESSERA_CUDA_ONLY void combine(const Context&, double a, std::span<const double> x, double b,
                                std::span<double> y);
-constexpr std::size_t mostTerms = 12;
-/// There may be mostTerms terms.
 TESSERA_CUDA_ONLY void sumInto(const Context&, std::span<const WeightedVector>, std::span<const double> z,
                                std::span<double> y);
 TESSERA_CUDA_ONLY void addBounded(const Context&, double factor, std::span<const double> x, double bound,

@@ -47,6 +47,11 @@ TEST_F(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
       const WeightedVector terms[] = {{-0.3, a}, {1, b}, {1.7, a}};
       sumInto(c, terms, b, y);
     });
+    expectSame("sumInto, more than one launch takes", [](const Context& c, auto a, auto b, auto y) {
+      std::vector<WeightedVector> terms(15, {-0.3, a});
+      terms[13].x = b;
+      sumInto(c, terms, b, y);
+    });
     expectSame("fill", [](const Context& c, auto, auto, auto y) { fill(c, 4.25, y); });
   }
 }
