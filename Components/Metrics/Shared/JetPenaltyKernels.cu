@@ -4,7 +4,6 @@
 #include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
-#include "Core/Compute/Cuda/RegisterArray.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
@@ -15,6 +14,17 @@ namespace tessera {
 namespace {
 
 constexpr int threadsOfMany = 128;
+
+/// values[at] for an array in registers. An index that is not constant would put the array into local memory.
+template <class Value, int Count>
+__device__ __forceinline__ Value fromRegisters(const Value (&values)[Count], int at)
+{
+  Value value = values[0];
+#pragma unroll
+  for (int k = 1; k < Count; ++k)
+    value = k == at ? values[k] : value;
+  return value;
+}
 
 /// The numbers of a component's covector: of its first and, if the formula has them, second derivatives.
 template <int D, JetFormula Formula>

@@ -1,5 +1,5 @@
 // needs: Tools, Model
-#include "Tools/Bench/Model/KernelCostNames.h"
+#include "Tools/Bench/Model/KernelCost.h"
 #include "Tools/Bench/Model/KernelModels.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Math/Median.h"
 #include "Tools/Bench/BenchClock.h"
-#include "Tools/Bench/Model/KernelCostNames.h"
+#include "Tools/Bench/Model/KernelCost.h"
 #include "Tools/Bench/Model/KernelModels.h"
 #include "Tools/Bench/Model/TrilinearFromField.h"
 

@@ -1,9 +1,78 @@
 #include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 
+#include "Components/Metrics/Shared/Histograms/HistogramKernels.cuh"
 #include "Components/Metrics/Shared/Histograms/HistogramLaunch.cuh"
-#include "Components/Metrics/Shared/Histograms/HistogramSlopes.cuh"
 
 namespace tessera {
+namespace parzen {
+
+/// Computes a pair's slope from the table that EntropyOnCuda.cuh writes.
+template <int FixedOrder, int MovingOrder>
+struct TableSlope {
+  const ParzenLookup& lookup;
+  const float* table;
+
+  template <class Fixed>
+  __device__ __forceinline__ float operator()(Fixed fixed, float moving) const
+  {
+    ParzenPlace place;
+    if constexpr (MovingOrder == 0) // an exact distance is needed, because the slope has its sign
+      exactPlace(lookup, fixed, moving, place);
+    else
+      place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
+    return at(place);
+  }
+  __device__ __forceinline__ float at(const ParzenPlace& place) const
+  {
+    const int columns = lookup.windows.moving.bins; // at most 4096
+    return parzenSlope<FixedOrder, MovingOrder>(
+        place, [&](int row, int column) { return table[row * columns + column]; });
+  }
+
+  /// Computes four slopes side by side if the quick lookup is sure of all four, and one by one otherwise.
+  template <class Four>
+  __device__ __forceinline__ void four(const Four& loaded, float (&found)[4]) const
+  {
+    ParzenPlace places[4];
+    bool sure = MovingOrder > 0;
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+      sure &= lookup.quick(loaded.fixed(s), loaded.moving[s], FixedOrder, MovingOrder, places[s]);
+    if (sure) {
+#pragma unroll
+      for (int s = 0; s < 4; ++s)
+        found[s] = at(places[s]);
+      return;
+    }
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+      found[s] =
+          lookup.counts(loaded.fixed(s), loaded.moving[s]) ? (*this)(loaded.fixed(s), loaded.moving[s]) : 0;
+  }
+};
+
+/// d value / d moving intensity of each sample (Thevenaz and Unser 2000; the table stands in place of
+/// the sum over all bins). It reads 8 bytes a sample (5 or 6 with KeptPairs) and writes 4; the table, 4 bytes
+/// a bin, lies in shared memory or in the L1 cache.
+template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
+__global__ void __launch_bounds__(512, 2)
+    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes,
+                bool slopesAligned)
+{
+  extern __shared__ float copied[];
+  if constexpr (Shared) {
+    const unsigned bins = static_cast<unsigned>(lookup.windows.fixed.bins) * lookup.windows.moving.bins;
+    for (unsigned bin = threadIdx.x; bin < bins; bin += blockDim.x)
+      copied[bin] = table[bin];
+    __syncthreads();
+  }
+  const TableSlope<FixedOrder, MovingOrder> slope{lookup, Shared ? copied : table};
+  writeSlopes(
+      pairs, [&](const auto& loaded, float(&found)[4]) { slope.four(loaded, found); }, slopes, slopesAligned);
+}
+
+}
+
 namespace {
 
 int attributeOf(const Context& context, cudaDeviceAttr attribute)
