@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::size_t fixedHeaderBytes = 10, lengthBytes = 2;
 constexpr std::size_t subfieldHeadBytes = 4; // two letters and a length
-constexpr std::size_t maxBlocks =
-    (65535 - subfieldHeadBytes - 4) / 4; // an extra field has a length of 16 bits
+constexpr std::size_t partsOfMark = 7, bitsOfPart = 5;
+constexpr std::uint64_t mostBytes = std::uint64_t(1) << 31; // of a block
+const std::string emptyBlock("\0\0\0\xff\xff", 5); // stored: the last bits of its first byte are free
 constexpr std::size_t zlibHeaderBytes = 2;
 const std::string behindZlib = "TSBI";
 
@@ -33,6 +34,25 @@ std::string lengthsText(const BlockIndex& index)
   return text;
 }
 
+/// Goes from mark to mark, and ends early where there is none.
+BlockIndex indexOfMarks(const InputFile& file, std::size_t blockBytes, std::uint64_t firstBlock)
+{
+  constexpr std::size_t trailerBytes = 8;
+  BlockIndex index{blockBytes, {}, firstBlock};
+  for (std::uint64_t at = firstBlock; at + trailerBytes < file.size(); at += index.deflatedBytes.back()) {
+    std::string mark = file.text(at, partsOfMark * emptyBlock.size());
+    mark.resize(partsOfMark * emptyBlock.size()); // if the file ends before it does
+    std::uint64_t length = 0;
+    for (std::size_t part = partsOfMark; part-- > 0;)
+      length = length << bitsOfPart
+               | static_cast<unsigned char>(mark[part * emptyBlock.size()]) >> (8 - bitsOfPart);
+    if (length > mostBytes || mark != blockMark(static_cast<std::uint32_t>(length)))
+      break;
+    index.deflatedBytes.push_back(static_cast<std::uint32_t>(mark.size() + length));
+  }
+  return index;
+}
+
 BlockIndex indexOf(const std::string& lengths, std::uint64_t firstBlock)
 {
   BlockIndex index{number(lengths, 0, 4), {}, firstBlock};
@@ -43,12 +63,15 @@ BlockIndex indexOf(const std::string& lengths, std::uint64_t firstBlock)
 
 }
 
-std::size_t gzipBlockBytes(std::uint64_t byteCount)
+std::string blockMark(std::uint32_t deflatedBytes)
 {
-  std::size_t blockBytes = deflateBlockBytes;
-  while (byteCount > blockBytes * maxBlocks)
-    blockBytes *= 2;
-  return blockBytes;
+  std::string mark;
+  for (std::size_t part = 0; part < partsOfMark; ++part) {
+    mark += emptyBlock;
+    mark[mark.size() - emptyBlock.size()] =
+        static_cast<char>((std::uint64_t(deflatedBytes) >> (bitsOfPart * part) & 31) << (8 - bitsOfPart));
+  }
+  return mark;
 }
 
 std::string gzipHeader(const BlockIndex& index)
@@ -70,8 +93,10 @@ BlockIndex gzipIndex(const InputFile& file, std::uint64_t position)
       || text.compare(first, 2, "TS") != 0)
     return {};
   const std::size_t extra = number(text, fixedHeaderBytes, 2), payload = number(text, first + 2, 2);
-  if (extra != subfieldHeadBytes + payload || payload < 8 || payload % 4 != 0 || text.size() < first + extra)
+  if (extra != subfieldHeadBytes + payload || payload < 4 || payload % 4 != 0 || text.size() < first + extra)
     return {};
+  if (payload == 4)
+    return indexOfMarks(file, number(text, first + subfieldHeadBytes, 4), position + first + extra);
   return indexOf(text.substr(first + subfieldHeadBytes, payload), position + first + extra);
 }
 

@@ -17,15 +17,17 @@ struct BlockIndex {
   std::uint64_t firstBlock = 0;               // position of the first block in the file
 };
 
-/// The length of the blocks of a gzip stream of `byteCount` bytes: deflateBlockBytes, or more if the lengths
-/// of so many blocks would not fit into a gzip header.
-std::size_t gzipBlockBytes(std::uint64_t byteCount);
-
-/// A gzip header with the index in an extra field (RFC 1952, 2.3.1.1), which other readers skip. Its length
-/// depends only on the number of blocks.
+/// A gzip header with blockBytes in an extra field (RFC 1952, 2.3.1.1), which other readers skip. Behind it
+/// come deflatedBytes if there are some: older files have all lengths there, newer ones a blockMark() before
+/// each block, because a header that waits for the last block keeps the file from being hashed meanwhile.
 std::string gzipHeader(const BlockIndex&);
 
-/// The index of the gzip stream at `position`. blockBytes is 0 if there is no valid index.
+/// Tells the length of the block that follows in a deflate stream, by blocks that hold nothing: each stored
+/// block (RFC 1951, 3.2.4) has five bits that every reader passes over.
+std::string blockMark(std::uint32_t deflatedBytes);
+
+/// The index of the gzip stream at `position`, with marks as parts of their blocks. blockBytes is 0 if there
+/// is no valid index.
 BlockIndex gzipIndex(const InputFile&, std::uint64_t position = 0);
 
 /// The index that follows a zlib stream in a MetaImage. The header says where the stream ends, and other

@@ -51,26 +51,17 @@ std::string trailer(FileEncoding encoding, std::uint32_t checksum, std::uint64_t
 }
 
 EncodedFile::EncodedFile(const std::string& path, const std::string& head, const Settings& settings)
-    : settings_(settings),
-      blockBytes_(settings.encoding == FileEncoding::gzip ? gzipBlockBytes(settings.byteCount)
-                                                          : deflateBlockBytes),
-      checksumKind_(settings.encoding == FileEncoding::zlib ? StreamChecksum::adler32
-                                                            : StreamChecksum::crc32),
+    : settings_(settings), checksumKind_(settings.encoding == FileEncoding::zlib ? StreamChecksum::adler32
+                                                                                 : StreamChecksum::crc32),
       headBytes_(head.size()), checksum_(firstChecksum(checksumKind_))
 {
   file_ = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0666);
   if (file_ < 0)
     failToWrite();
-  if (settings.encoding != FileEncoding::plain) {
-    index_.blockBytes = blockBytes_;
-    index_.deflatedBytes.resize(
-        std::max<std::uint64_t>(1, (settings.byteCount + blockBytes_ - 1) / blockBytes_));
-  }
-  const std::string start =
-      head
-      + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // finish() fills in the lengths
-         : settings.encoding == FileEncoding::zlib ? zlibHeader
-                                                   : "");
+  const std::string start = head
+                            + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_)
+                               : settings.encoding == FileEncoding::zlib ? zlibHeader
+                                                                         : "");
   writeAll(file_, start.data(), start.size());
   put_ = start.size();
 }
@@ -102,19 +93,21 @@ void EncodedFile::put(std::span<const unsigned char> bytes)
 
 void EncodedFile::writeBlocks(const Blocks& blocks)
 {
-  const std::size_t last = index_.deflatedBytes.size() - 1;
+  const std::uint64_t left = (settings_.byteCount + deflateBlockBytes - 1) / deflateBlockBytes
+                             - index_.deflatedBytes.size(); // those of `blocks` and later ones
   std::vector<DeflatedBlock> deflated(std::min(blocks.size(), blocksAtOnce));
   for (std::size_t first = 0; first < blocks.size(); first += deflated.size()) {
     const std::size_t count = std::min(deflated.size(), blocks.size() - first);
     forEachChunk(Context{{}, settings_.threads}, count, [&](std::size_t i) {
-      deflated[i] = deflateBlock(blocks[first + i], blocksDone_ + i == last, checksumKind_);
+      deflated[i] = deflateBlock(blocks[first + i], first + i + 1 >= left, checksumKind_);
     });
     for (std::size_t i = 0; i < count; ++i) {
+      index_.deflatedBytes.push_back(static_cast<std::uint32_t>(deflated[i].bytes.size()));
+      if (settings_.encoding == FileEncoding::gzip)
+        putText(blockMark(index_.deflatedBytes.back()));
       put(deflated[i].bytes);
       checksum_ = joinedChecksum(checksum_, deflated[i].checksum, blocks[first + i].size(), checksumKind_);
-      index_.deflatedBytes[blocksDone_ + i] = static_cast<std::uint32_t>(deflated[i].bytes.size());
     }
-    blocksDone_ += count;
   }
 }
 
@@ -126,14 +119,14 @@ void EncodedFile::write(std::span<const std::byte> bytes)
     put({reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()});
     return;
   }
-  const std::size_t completing = std::min(bytes.size(), blockBytes_ - pending_.size());
+  const std::size_t completing = std::min(bytes.size(), deflateBlockBytes - pending_.size());
   pending_.insert(pending_.end(), bytes.begin(), bytes.begin() + completing);
-  if (pending_.size() < blockBytes_)
+  if (pending_.size() < deflateBlockBytes)
     return;
   Blocks blocks{pending_};
   std::size_t position = completing;
-  for (; bytes.size() - position >= blockBytes_; position += blockBytes_)
-    blocks.push_back(bytes.subspan(position, blockBytes_));
+  for (; bytes.size() - position >= deflateBlockBytes; position += deflateBlockBytes)
+    blocks.push_back(bytes.subspan(position, deflateBlockBytes));
   writeBlocks(blocks);
   pending_.assign(bytes.begin() + position, bytes.end());
 }
@@ -143,16 +136,11 @@ std::uint64_t EncodedFile::finish()
   checkGiven(given_ == settings_.byteCount);
   if (settings_.encoding == FileEncoding::plain)
     return put_ - headBytes_;
-  const auto putText = [&](const std::string& text) {
-    put({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
-  };
-  if (!pending_.empty() || blocksDone_ == 0)
+  if (!pending_.empty() || index_.deflatedBytes.empty())
     writeBlocks({pending_});
   putText(trailer(settings_.encoding, checksum_, given_));
   const std::uint64_t streamBytes = put_ - headBytes_;
-  if (settings_.encoding == FileEncoding::gzip)
-    rewrite(headBytes_, gzipHeader(index_));
-  else
+  if (settings_.encoding == FileEncoding::zlib)
     putText(zlibIndexText(index_));
   return streamBytes;
 }

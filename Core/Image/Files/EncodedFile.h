@@ -48,16 +48,18 @@ private:
   void writeBlocks(const Blocks&);
   void checkGiven(bool holds) const;
   void put(std::span<const unsigned char> bytes);
+  void putText(const std::string& text)
+  {
+    put({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  }
 
   Settings settings_;
-  std::size_t blockBytes_;
   StreamChecksum checksumKind_;
   int file_ = -1;
   std::uint64_t headBytes_, given_ = 0, put_ = 0;
   std::vector<std::byte> pending_; // the beginning of the next block
   std::uint32_t checksum_;
-  BlockIndex index_;
-  std::size_t blocksDone_ = 0;
+  BlockIndex index_{deflateBlockBytes};
 };
 
 }

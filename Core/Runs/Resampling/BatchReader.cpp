@@ -122,13 +122,6 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
   return item;
 }
 
-template <int D>
-int BatchReader<D>::threadsFor(const BatchItem<D>& item) const
-{
-  return LargeImage{*item.task, item.wholeImageBytes, item.resultBytes, memory_}.threadsForFiles(
-      batch_.context.threads);
-}
-
 /// Reads the image to the device, unless less than `reservedBytes` of its memory would stay free.
 template <int D>
 void BatchReader<D>::readToDevice(BatchItem<D>& item, double reservedBytes) const
@@ -138,7 +131,7 @@ void BatchReader<D>::readToDevice(BatchItem<D>& item, double reservedBytes) cons
     const std::lock_guard lock(allocatingOnDevice_);
     if (item.deviceBytes + reservedBytes > usableDeviceMemory(batch_.context))
       return;
-    image.emplace(batch_, *item.task, threadsFor(item));
+    image.emplace(batch_, *item.task, threadsForFiles());
   }
   if (std::optional<MovingImage<D>> moving = image->read())
     item.moving = std::move(*moving);
@@ -160,7 +153,7 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     if (isLarge(item))
       return;
     item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
-                                     batch_.outsideOf(*item.task), threadsFor(item));
+                                     batch_.outsideOf(*item.task), threadsForFiles());
     if (!item.task->isLabels)
       warnOfFractions<D>(*item.task, batch_.typeOf(*item.task), item.moving);
   });

@@ -73,7 +73,7 @@ public:
 
 private:
   void readToDevice(BatchItem<D>&, double reservedBytes) const;
-  int threadsFor(const BatchItem<D>&) const;
+  int threadsForFiles() const { return memory_.threadsForFiles(batch_.context.threads); }
   bool isRead(const BatchItem<D>& item) const { return !item.moving.components.empty(); }
 
   const ImageBatch<D>& batch_;

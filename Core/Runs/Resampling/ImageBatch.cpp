@@ -379,7 +379,7 @@ private:
   ResultWriter<D> open(const Item<D>& item) const
   {
     return {batch_, *item.task, item.moving.labels, item.moving.components.size(),
-            large(item).threadsForFiles(batch_.context.threads)};
+            memory_.threadsForFiles(batch_.context.threads)};
   }
 
   const ImageBatch<D>& batch_;

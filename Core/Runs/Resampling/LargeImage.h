@@ -3,7 +3,6 @@
 #include "Core/Runs/Resampling/ImageBatch.h"
 #include "Core/Runs/Resampling/MemoryBudget.h"
 
-#include <algorithm>
 #include <string>
 
 namespace tessera {
@@ -16,11 +15,6 @@ struct LargeImage {
   const MemoryBudget& budget;
   double wholeImageBytes = movingBytes; // host memory of the whole image if it were read to the host
 
-  int threadsForFiles(int threads) const
-  {
-    constexpr double maxFileBytesPerByte = 2; // a component has up to eight bytes in a file, four in memory
-    return budget.threadsForFiles(threads, maxFileBytesPerByte * std::max(movingBytes, resultBytes));
-  }
   std::string errorPrefix() const { return task.option + ": " + task.input.path + ": "; }
   /// Throws Error(outOfMemory) with a text like "-in: brain.mha: NEEDED, --max-memory gives 7 MBWRONG.
   /// Allowed: at least 20 MBORELSE.", where words in capitals stand for the arguments.

@@ -23,7 +23,7 @@ public:
   /// Opens the image; the batch and the large image must outlive this. Throws as openInSlices.
   LargeImageRun(const ImageBatch<D>& images, const LargeImage& image)
       : batch(images), large(image), outside(images.outsideOf(image.task)),
-        threads(image.threadsForFiles(images.context.threads)), reader(openAgain()),
+        threads(image.budget.threadsForFiles(images.context.threads)), reader(openAgain()),
         geometry(images.placed(reader.geometry()))
   {
   }

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
-#include "Core/Image/Compression/BlockIndex.h"
+#include "Core/Image/Compression/BlockDeflate.h"
 #include "Core/Image/Voxels/LabelTable.h"
 
 #include <algorithm>
@@ -24,10 +24,9 @@ MemoryBudget::MemoryBudget(double maxMemory)
 {
 }
 
-int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
+int MemoryBudget::threadsForFiles(int threads) const
 {
-  const double threadBytes =
-      zlibBytes + 2 * static_cast<double>(gzipBlockBytes(static_cast<std::uint64_t>(fileBytes)));
+  constexpr double threadBytes = zlibBytes + 2.0 * deflateBlockBytes;
   const double fitting = (std::max(minPieceBytes, shareOfPieces * bytes) - sharedPieceBytes) / threadBytes;
   return static_cast<int>(std::clamp(fitting, 1.0, static_cast<double>(threads)));
 }

@@ -17,8 +17,8 @@ struct MemoryBudget {
 
   /// The number of threads, at most `threads`, that may compress or inflate pieces of a file at the same
   /// time. Their pieces come on top of `bytes`: together at most 8 MB, or a sixteenth of `bytes` if that is
-  /// more, or the pieces of one thread. `fileBytes` is the size of the file before compression.
-  int threadsForFiles(int threads, double fileBytes) const;
+  /// more, or the pieces of one thread.
+  int threadsForFiles(int threads) const;
 };
 
 /// Bytes of host memory a voxel and component while an image is resampled.

@@ -263,15 +263,32 @@ TEST(EncodedFileTest, EveryLengthComesBackAndTheIndexSaysWhereTheBlocksAre)
   }
 }
 
-TEST(GzipIndexTest, BlocksGrowWhereTheirLengthsWouldNotFitInTheHeader)
+TEST(GzipIndexTest, AMarkTellsAnyLengthAndInflatesToNothing)
 {
-  for (const std::uint64_t bytes : {std::uint64_t(1), std::uint64_t(1) << 32, std::uint64_t(1) << 40}) {
-    const std::size_t blockBytes = gzipBlockBytes(bytes);
-    EXPECT_GE(blockBytes, deflateBlockBytes);
-    const BlockIndex index{blockBytes, std::vector<std::uint32_t>((bytes + blockBytes - 1) / blockBytes, 1)};
-    EXPECT_LE(gzipHeader(index).size(), 12u + 65535u);
+  const TemporaryFolder folder;
+  for (const std::uint32_t length : {0u, 1u, 31u, 32u, 262144u, 1u << 31}) {
+    const std::string mark = blockMark(length), text = "text";
+    const std::vector<unsigned char> last = deflatedFast(std::as_bytes(std::span(text)), true);
+    std::string stream = mark + std::string(last.begin(), last.end());
+    std::string back(text.size(), ' ');
+    EXPECT_TRUE(inflateBlock(std::span(reinterpret_cast<const unsigned char*>(stream.data()), stream.size()),
+                             std::as_writable_bytes(std::span(back))));
+    EXPECT_EQ(back, text);
+    EXPECT_EQ(
+        gzipIndex(folder.write("a.gz", gzipHeader({1 << 20}) + mark + std::string(30, 'x'))).deflatedBytes,
+        std::vector<std::uint32_t>{static_cast<std::uint32_t>(length + mark.size())});
   }
-  EXPECT_EQ(gzipBlockBytes(1 << 30), deflateBlockBytes);
+}
+
+TEST(GzipIndexTest, WhereNoMarkStandsTheIndexEnds)
+{
+  const TemporaryFolder folder;
+  const std::string blocks = blockMark(3) + "abc" + blockMark(2) + "de", trailer(8, 't'),
+                    header = gzipHeader({1 << 20});
+  EXPECT_EQ(gzipIndex(folder.write("a.gz", header + blocks + trailer)).deflatedBytes,
+            (std::vector<std::uint32_t>{38, 37}));
+  EXPECT_EQ(gzipIndex(folder.write("a.gz", header + blocks + "other" + trailer)).deflatedBytes.size(), 2u);
+  EXPECT_EQ(gzipIndex(folder.write("a.gz", header)).deflatedBytes.size(), 0u); // cut off
 }
 
 TEST(GzipIndexTest, FilesOfOthersHaveNone)
