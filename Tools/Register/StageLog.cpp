@@ -58,18 +58,23 @@ void logStageStart(const RegisterOptions& options, const StageText& text, std::s
   logFile("ParameterFile: " + text.path, linesOf(text.text), log);
 }
 
-std::vector<std::string> linesForLog(std::string_view text, const std::string& path)
+std::vector<std::string> linesForLog(const std::vector<std::string>& pieces, const std::string& path)
 {
   constexpr std::size_t longest = 2000;
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (!line.starts_with(' ')) // numbers of a long list in TOML
-      lines.push_back(line.size() <= longest
-                          ? std::string(line)
-                          : std::string(line.substr(0, line.find(' '))) + " ...)   // see " + path);
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
+  std::string line; // its beginning
+  for (std::string_view piece : pieces)
+    for (std::size_t end = 0; end != piece.npos && !piece.empty();) {
+      end = piece.find('\n');
+      line += piece.substr(0, std::min(end, longest + 1 - line.size()));
+      if (end == piece.npos)
+        continue;
+      if (!line.starts_with(' ')) // numbers of a long list in TOML
+        lines.push_back(line.size() <= longest ? line
+                                               : line.substr(0, line.find(' ')) + " ...)   // see " + path);
+      line.clear();
+      piece.remove_prefix(end + 1);
+    }
   return lines;
 }
 

@@ -10,8 +10,8 @@ namespace tessera {
 void logStageStart(const RegisterOptions&, const StageText&, std::size_t stage, const std::string& folder,
                    Log&);
 
-/// The lines of a transform file, less lists of many numbers.
-std::vector<std::string> linesForLog(std::string_view text, const std::string& path);
+/// The lines of a transform file, whose text comes in pieces, less lists of many numbers.
+std::vector<std::string> linesForLog(const std::vector<std::string>& pieces, const std::string& path);
 void logTransformFile(const std::vector<std::string>& lines, Log&);
 
 void logStageEnd(const StageSummary&, std::size_t stage, Log&);

@@ -140,8 +140,8 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   std::vector<std::string> warnings;
   const std::string extension = stage_.settings.transformExtension;
   std::string path = pathOf("TransformParameters", suffix, extension);
-  const std::string text =
-      extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings);
+  const std::vector<std::string> text = extension == "toml" ? std::vector{transformFileToml<D>(source)}
+                                                            : transformFilePieces<D>(source, warnings);
   writeTextFile(path, text);
   if (suffix.empty())
     linesForLog_ = tessera::linesForLog(text, path);

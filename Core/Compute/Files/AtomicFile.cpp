@@ -156,10 +156,16 @@ void AtomicFile::fail(const std::string& wrong) const
 
 void writeTextFile(const std::string& path, std::string_view text, Sync sync)
 {
+  writeTextFile(path, std::vector{std::string(text)}, sync);
+}
+
+void writeTextFile(const std::string& path, const std::vector<std::string>& pieces, Sync sync)
+{
   AtomicFile file(path);
   errno = 0;
   std::ofstream stream(file.temporaryPath(), std::ios::binary);
-  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  for (const std::string& piece : pieces) // nothing is written once one could not be
+    stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));
   stream.close();
   if (!stream)
     file.fail("cannot be written whole (" + std::string(std::strerror(errno)) + ")");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -50,5 +51,7 @@ private:
 
 /// Writes a complete text file or none. Throws Error(unwritableOutput).
 void writeTextFile(const std::string& path, std::string_view text, Sync = Sync::yes);
+/// The same for a text in pieces.
+void writeTextFile(const std::string& path, const std::vector<std::string>& pieces, Sync = Sync::yes);
 
 }

@@ -39,6 +39,10 @@ struct TransformFileSource {
 /// Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
+/// The same text in pieces, of which a million numbers have many, so that nobody has to put them together.
+template <int D>
+std::vector<std::string> transformFilePieces(const TransformFileSource<D>& source,
+                                             std::vector<std::string>& warnings);
 /// The same in TOML, for elastix 5.3 and newer.
 template <int D>
 std::string transformFileToml(const TransformFileSource<D>& source);

@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Parameters/TomlFile.h"
@@ -12,7 +13,6 @@
 namespace tessera {
 namespace {
 
-/// The text of one file while it is written.
 void requireFinite(const std::string& name, double number)
 {
   if (!std::isfinite(number))
@@ -21,48 +21,45 @@ void requireFinite(const std::string& name, double number)
                     + " cannot be written to a transform parameter file. Allowed: finite numbers.");
 }
 
+/// The text of one file while it is written.
 class Text {
 public:
   Text(std::vector<std::string>& warnings, int threads) : warnings_(warnings), context_{Device{}, threads} {}
 
-  void heading(const std::string& line) { text_ += "\n// " + line + "\n"; }
+  void heading(const std::string& line) { pieces_.back() += "\n// " + line + "\n"; }
 
   void add(const FileEntry& entry)
   {
-    text_ += "(" + entry.name;
-    for (const std::string& value : entry.texts)
-      text_ += " \"" + checked(entry.name, value) + "\"";
     if (entry.texts.empty())
-      addNumbers(entry);
-    text_ += ")\n";
+      return addNumbers(entry.name, entry.numbers);
+    pieces_.back() += "(" + entry.name;
+    for (const std::string& value : entry.texts)
+      pieces_.back() += " \"" + checked(entry.name, value) + "\"";
+    pieces_.back() += ")\n";
   }
 
-  std::string take() { return std::move(text_); }
-
-private:
   /// Adds an entry with numbers, of which there may be a million.
-  void addNumbers(const FileEntry& entry)
+  void addNumbers(const std::string& name, std::span<const double> numbers)
   {
     constexpr std::size_t numbersOfPiece = 4096, usualLength = 22;
-    const std::vector<double>& numbers = entry.numbers;
-    std::vector<std::string> pieces((numbers.size() + numbersOfPiece - 1) / numbersOfPiece);
+    pieces_.back() += "(" + name;
+    const std::size_t before = pieces_.size();
+    pieces_.resize(before + (numbers.size() + numbersOfPiece - 1) / numbersOfPiece);
     forEachRange(context_, numbers.size(), numbersOfPiece, [&](std::size_t first, std::size_t last) {
-      std::string& piece = pieces[first / numbersOfPiece];
+      std::string& piece = pieces_[before + first / numbersOfPiece];
       piece.reserve((last - first) * usualLength);
       for (std::size_t i = first; i < last; ++i) {
-        requireFinite(entry.name, numbers[i]);
+        requireFinite(name, numbers[i]);
         piece += ' ';
         piece += realText(numbers[i]);
       }
     });
-    std::size_t length = text_.size() + 65536; // and room for the entries behind it
-    for (const std::string& piece : pieces)
-      length += piece.size();
-    text_.reserve(length);
-    for (const std::string& piece : pieces)
-      text_ += piece;
+    pieces_.back() += ")\n";
   }
 
+  std::vector<std::string> take() { return std::move(pieces_); }
+
+private:
   const std::string& checked(const std::string& name, const std::string& value)
   {
     if (value.find_first_of("\"\n\r") != std::string::npos || value.find("//") != std::string::npos)
@@ -77,7 +74,7 @@ private:
     return value;
   }
 
-  std::string text_;
+  std::vector<std::string> pieces_{1};
   std::vector<std::string>& warnings_;
   Context context_;
   std::set<std::string> reported_; // values that were reported, so that each is reported once
@@ -112,6 +109,7 @@ public:
       requireFinite(entry.name, number);
     entries_.push_back({entry.name, entry.texts, entry.numbers});
   }
+  void addNumbers(const std::string& name, const std::vector<double>& numbers) { add({name, {}, numbers}); }
   std::string text() const { return tomlText(entries_); }
 
 private:
@@ -127,7 +125,7 @@ void addTransform(Out& text, const TransformFileSource<D>& source)
     text.add({"Transform", {chain.transform->name()}, {}});
     text.add({"NumberOfParameters", {}, {static_cast<double>(chain.parameters.size())}});
     if (!chain.parameters.empty()) // no parameter may stand there without values
-      text.add({"TransformParameters", {}, chain.parameters});
+      text.addNumbers("TransformParameters", chain.parameters);
   } else {
     text.add({"Transform", {"File"}, {}});
     text.add({"TransformFileName", {pathText(source.itkPath)}, {}});
@@ -183,11 +181,18 @@ void addAll(Out& text, const TransformFileSource<D>& source)
 }
 
 template <int D>
-std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
+std::vector<std::string> transformFilePieces(const TransformFileSource<D>& source,
+                                             std::vector<std::string>& warnings)
 {
   Text text(warnings, source.threads);
   addAll(text, source);
   return text.take();
+}
+
+template <int D>
+std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
+{
+  return joined(transformFilePieces<D>(source, warnings), "");
 }
 
 template <int D>
@@ -217,6 +222,7 @@ std::vector<std::string> transformChainTexts(TransformFileSource<D> source,
   return texts;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(transformChainTexts<D>, transformFileText<D>, transformFileToml<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(transformChainTexts<D>, transformFileText<D>, transformFilePieces<D>,
+                                   transformFileToml<D>);
 
 }

@@ -1,4 +1,5 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include "Components/Transforms/AffineTransform.h"
@@ -6,6 +7,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Registration/Transform.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
@@ -133,6 +135,26 @@ TEST_F(TransformFile, ReadsBackTheSameBits)
   EXPECT_TRUE(content.useDirectionCosines);
   const Vec<3> point{12, 34, 56};
   EXPECT_EQ(mappedPoint<3>(*content.chain, point), mappedPoint<3>(chain, point));
+}
+
+TEST_F(TransformFile, ManyNumbersOfManyThreadsComeInTheirOrder)
+{
+  const TransformChain<3> chain = eulerChain();
+  TransformFileSource<3> source{.chain = &chain};
+  FileEntry many{"Weights", {}, {}};
+  std::string expected = "(Weights";
+  for (int i = 0; i < 300000; ++i) {
+    many.numbers.push_back(i / 7.0);
+    expected += ' ' + realText(i / 7.0);
+  }
+  source.sections = {{"Many", {many}}};
+  source.threads = 5;
+
+  const std::string path = temporary / "t.txt", text = transformFileText<3>(source, warnings);
+  writeTextFile(path, transformFilePieces<3>(source, warnings));
+
+  EXPECT_TRUE(text.ends_with("// Many\n" + expected + ")\n"));
+  EXPECT_EQ(temporary.read("t.txt") == text, true);
 }
 
 TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
