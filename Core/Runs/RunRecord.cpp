@@ -4,7 +4,6 @@
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Files/FilesOfImage.h"
-#include "Core/Image/Files/Sha256.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <nlohmann/json.hpp>
@@ -87,13 +86,6 @@ std::optional<std::uint64_t> bytesOf(const RunInput& input)
   return bytes;
 }
 
-}
-
-std::string digestOfFile(const std::string& path, const std::stop_token& stop)
-{
-  Sha256 sha;
-  sha.addFile(path, stop);
-  return sha.hexadecimal();
 }
 
 InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne, const std::stop_token& stop,

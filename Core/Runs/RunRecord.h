@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Image/Files/Sha256.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -33,9 +34,8 @@ struct InputDigest {
   std::string sha256;      // of the file; of names and digests if there are several; empty: not read
 };
 
-/// The SHA-256 of a file. Throws as Sha256::addFile. A cohort keeps what it has computed before.
+/// digestOfFile(), or of one who keeps what it has computed before.
 using FileDigest = std::function<std::string(const std::string& path, const std::stop_token&)>;
-std::string digestOfFile(const std::string& path, const std::stop_token& = {});
 
 /// For a run that failed and may not have read its inputs whole: the digest of a larger one could take longer
 /// than the run.

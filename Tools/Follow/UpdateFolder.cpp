@@ -25,7 +25,7 @@ void UpdateFolder<D>::stageStarted(RunningStage<D>& stage)
   const std::string& initial = options_.request.initialTransform.path;
   if (stage.number == 0)
     transform_ = {initial, initial.empty() ? "" : transformDigest(initial)};
-  outputs_.emplace(registry_, stage, folder_, transform_, log_, std::launch::deferred);
+  outputs_.emplace(registry_, stage, folder_, transform_, log_);
 }
 
 template <int D>
@@ -45,7 +45,7 @@ template <int D>
 void UpdateFolder<D>::stageFinished(const StageSummary&)
 {
   const RunningStage<D>& stage = outputs_->stage();
-  transform_ = outputs_->transformFile(stage.number + 1 < stage.count); // the next stage names its digest
+  transform_ = outputs_->transformFile();
   if (stage.number + 1 == stage.count && options_.request.fixedLabels.isGiven()) {
     RunRequest request = options_.request;
     request.inverseToo = true;

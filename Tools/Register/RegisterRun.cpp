@@ -110,9 +110,8 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
     removeOldLevels(folder, options.request.stages.size(), files);
     watchSignals();
   };
-  const auto filesWritten = [&](const std::vector<std::string>& paths) { recorder.outputsWritten(paths); };
-  RunWriter<D> writer(registry, options, folder, initialFileOf(options.request), inputsRead, filesWritten,
-                      log);
+  RunWriter<D> writer(registry, options, folder, initialFileOf(options.request), inputsRead,
+                      recorder.digestsOfOutputs, log);
   try {
     run.execute(writer, stopAsked());
   } catch (...) {
@@ -137,7 +136,7 @@ void executeSeries(const Registry& registry, const RunRequest& request, const st
   options.request.moving.clear();
   options.pageName = request.pictures ? pageName : "";
   SeriesOutcome found = runSeries(registry, options, {}, log, stopAsked());
-  recorder.outputsWritten(found.files);
+  recorder.digestsOfOutputs.read(found.files);
   RunSummary& summary = recorder.summary;
   summary.device = found.device;
   summary.threads = request.threads;

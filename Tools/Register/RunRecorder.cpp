@@ -11,17 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include <sys/resource.h>
-
 namespace tessera {
-
-std::launch launchOfDigests()
-{
-  constexpr rlim_t few = 64;
-  rlimit files{};
-  return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < few ? std::launch::deferred
-                                                                       : std::launch::async;
-}
 
 RunRecorder::RunRecorder(const RegisterOptions& options, std::string folder, std::vector<RunInput> inputs,
                          FileDigest digestOfOne)
@@ -45,13 +35,6 @@ bool RunRecorder::hasDigests() const
   return digests_.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
 }
 
-void RunRecorder::outputsWritten(const std::vector<std::string>& paths)
-{
-  for (const std::string& path : paths)
-    if (!digestsOfOutputs_.contains(path))
-      digestsOfOutputs_[path] = std::async(launchOfDigests(), [path] { return digestOfFile(path); });
-}
-
 std::vector<InputDigest> RunRecorder::digests(const Failure& failure)
 {
   if (failure.code != 0) // which is told after the record is written
@@ -69,22 +52,20 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
 {
   const RunPictures* const pictures = summary.pictures ? &*summary.pictures : nullptr;
   const bool hasPage = options_.request.pictures;
-  for (const auto& [path, digest] : digestsOfOutputs_)
-    digest.wait();
-  RecordFacts facts{
-      .command = options_.commandLine,
-      .started = started_,
-      .finished = currentTime(),
-      .seconds = secondsSince(clock_),
-      .failure = failure,
-      .failedInput = failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
-      .digests = digests(failure),
-      .files = {folder_ + logName},
-      .warnings = warnings,
-      .digestOfOutput = [this](const std::string& path, const std::stop_token& stop) {
-        const auto found = digestsOfOutputs_.find(path);
-        return found == digestsOfOutputs_.end() ? digestOfFile(path, stop) : found->second.get();
-      }};
+  digestsOfOutputs.wait();
+  RecordFacts facts{.command = options_.commandLine,
+                    .started = started_,
+                    .finished = currentTime(),
+                    .seconds = secondsSince(clock_),
+                    .failure = failure,
+                    .failedInput =
+                        failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
+                    .digests = digests(failure),
+                    .files = {folder_ + logName},
+                    .warnings = warnings};
+  facts.digestOfOutput = [this](const std::string& path, const std::stop_token&) {
+    return digestsOfOutputs.of(path);
+  };
   if (hasPage)
     facts.files.push_back(folder_ + pageName);
   const bool hasThumbnail = pictures && !pictures->thumbnail.empty();

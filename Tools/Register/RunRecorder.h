@@ -1,20 +1,16 @@
 #pragma once
 
+#include "Core/Image/Files/OutputDigests.h"
 #include "Core/Runs/RunSummary.h"
 #include "Tools/Register/RegisterOptions.h"
 
 #include <chrono>
 #include <future>
-#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace tessera {
-
-/// How a file is read for its digest: on a thread of its own, or, where the process may open few files, when
-/// the digest is needed.
-std::launch launchOfDigests();
 
 /// The record of a run in its output folder: run.json, summary.json with the same bytes, and the page.
 class RunRecorder {
@@ -23,6 +19,7 @@ public:
   RunRecorder(const RegisterOptions&, std::string folder, std::vector<RunInput> inputs,
               FileDigest = digestOfFile);
 
+  OutputDigests digestsOfOutputs;
   InputHeaders headers;      // as far as they were read
   RunSummary summary;        // of the run, as far as it came
   std::string lastTransform; // the file that a run that did not end has kept
@@ -30,8 +27,6 @@ public:
   /// Reads the input files on a thread of its own.
   void startDigests();
   bool hasDigests() const;
-  /// Reads these output files, each once, on threads of their own while the run goes on.
-  void outputsWritten(const std::vector<std::string>& paths);
   /// Writes the page if there is one, then the record: each whole or not at all. A run that failed tells why
   /// before large inputs are read. Throws Error(unwritableOutput).
   void write(const Failure&, const std::vector<std::string>& warnings);
@@ -46,7 +41,6 @@ private:
   const std::vector<RunInput> inputs_;
   std::stop_source stopOfDigests_;
   std::future<std::vector<InputDigest>> digests_;
-  std::map<std::string, std::shared_future<std::string>> digestsOfOutputs_;
 };
 
 /// Leaves the record of a run that could not write its own, such as one whose process crashed.

@@ -30,17 +30,17 @@ std::string valuesText(const FileEntry& entry)
 
 template <int D>
 RunWriter<D>::RunWriter(const Registry& registry, const RegisterOptions& options, std::string folder,
-                        InitialFile initial, std::function<void()> inputsRead, FilesWritten filesWritten,
+                        InitialFile initial, std::function<void()> inputsRead, OutputDigests& digests,
                         Log& log)
     : registry_(registry), options_(options), folder_(std::move(folder)), initial_(std::move(initial)),
-      inputsRead_(std::move(inputsRead)), filesWritten_(std::move(filesWritten)), log_(log)
+      inputsRead_(std::move(inputsRead)), digests_(digests), log_(log)
 {
 }
 
 template <int D>
 void RunWriter<D>::stageStarted(RunningStage<D>& stage)
 {
-  outputs_.emplace(registry_, stage, folder_, initial_, log_);
+  outputs_.emplace(registry_, stage, folder_, initial_, log_, &digests_);
   optimizer_ = componentNames(stage.parameters, "Optimizer").front();
   finished_.reset();
   logStageStart(options_, stage.text, stage.number, folder_, log_);
@@ -174,7 +174,7 @@ void RunWriter<D>::transformFound(const ChainPointer<D>& chain)
 {
   chain_ = chain;
   outputs_->writeTransforms(*chain);
-  filesWritten_(outputs_->files());
+  digests_.read(outputs_->files());
   log_.info("");
   log_.info("Registration result checksum: " + std::to_string(resultChecksum(chain->parameters)));
   if (!outputs_->stage().resampler.writesFinalResult())
@@ -188,7 +188,7 @@ template <int D>
 void RunWriter<D>::resultMade(ResultImage<D>& image)
 {
   outputs_->writeResult("", image);
-  filesWritten_(outputs_->files());
+  digests_.read(outputs_->files());
   image.pixels.reset(); // the inverse takes memory, too
   log_.info("  Applying final transform took " + decimals(secondsSince(resampling_), 2) + "s");
 }

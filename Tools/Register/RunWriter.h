@@ -17,12 +17,10 @@ namespace tessera {
 template <int D>
 class RunWriter final : public RunListener<D> {
 public:
-  using FilesWritten = std::function<void(const std::vector<std::string>& paths)>;
-
-  /// `initial` is the transform of -t0. Calls inputsRead once all voxels are read, and filesWritten with all
-  /// files of a stage so far.
+  /// `initial` is the transform of -t0. Calls inputsRead once all voxels are read. `digests` gets those of
+  /// the files of stages.
   RunWriter(const Registry&, const RegisterOptions&, std::string folder, InitialFile initial,
-            std::function<void()> inputsRead, FilesWritten, Log&);
+            std::function<void()> inputsRead, OutputDigests& digests, Log&);
 
   bool writesFiles() const override { return true; }
   void inputsRead() override { inputsRead_(); }
@@ -58,7 +56,7 @@ private:
   const std::string folder_;
   InitialFile initial_; // of the next stage
   std::function<void()> inputsRead_;
-  FilesWritten filesWritten_;
+  OutputDigests& digests_;
   Log& log_;
   std::optional<StageOutputs<D>> outputs_; // of the stage that runs
   ChainPointer<D> chain_;

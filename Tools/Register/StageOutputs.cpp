@@ -17,7 +17,7 @@ namespace tessera {
 
 template <int D>
 StageOutputs<D>::StageOutputs(const Registry& registry, const RunningStage<D>& stage, std::string folder,
-                              InitialFile initial, Log& log, std::launch digests)
+                              InitialFile initial, Log& log, OutputDigests* digests)
     : registry_(registry), stage_(stage), folder_(std::move(folder)), digests_(digests),
       initial_(std::move(initial)), log_(log)
 {
@@ -81,7 +81,9 @@ void StageOutputs<D>::writeTransforms(const TransformChain<D>& chain)
 {
   if (stage_.settings.writeFinalTransform) {
     checkInitialIsAsWritten();
-    digest_ = std::async(digests_, transformDigest, writeTransform("", chain));
+    const std::string path = writeTransform("", chain);
+    if (stage_.number + 1 < stage_.count)
+      digest_ = std::async(launchOfDigests(), transformDigest, path);
   }
   writeItkFiles(chain);
 }
@@ -177,7 +179,7 @@ void StageOutputs<D>::writeResult(const std::string& suffix, const ResultImage<D
   const ResultImageSettings& settings = stage_.resampler.resultImage();
   const std::string path = pathOf(settings.name, suffix, settings.format);
   writeStoredImage<D>(path, image.geometry, image.type, 1, image.bytes(), settings.compress,
-                      stage_.host.threads);
+                      stage_.host.threads, digests_);
   files_.push_back(path);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Image/Files/OutputDigests.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registry/Registry.h"
 #include "Core/Runs/RunListener.h"
-#include "Tools/Register/RunRecorder.h"
 
 #include <future>
 #include <set>
@@ -26,10 +26,10 @@ std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, 
 template <int D>
 class StageOutputs {
 public:
-  /// `folder` is the path that was given, with a slash at its end. The stage must outlive this. `digests`
-  /// says when the digest of the transform is found: meanwhile, or once transformFile() asks for it.
+  /// `folder` is the path that was given, with a slash at its end. The stage must outlive this. `digests`, if
+  /// not null, gets those of transforms and results while they are written.
   StageOutputs(const Registry&, const RunningStage<D>&, std::string folder, InitialFile, Log&,
-               std::launch digests = launchOfDigests());
+               OutputDigests* digests = nullptr);
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                           const std::vector<ImagePointer<D>>& moving);
@@ -49,11 +49,12 @@ public:
   std::string writeTransform(const std::string& suffix, const TransformChain<D>&,
                              const std::vector<FileEntry>* model = nullptr);
 
-  /// TransformParameters.<stage>.txt, without a digest if it was not written or if none is wanted.
-  InitialFile transformFile(bool withDigest = true) const
+  /// TransformParameters.<stage>.txt, without a digest if it was not written, and of the last stage, which no
+  /// other one names.
+  InitialFile transformFile() const
   {
     return {pathOf("TransformParameters", "", stage_.settings.transformExtension),
-            withDigest && digest_.valid() ? digest_.get() : ""};
+            digest_.valid() ? digest_.get() : ""};
   }
   const RunningStage<D>& stage() const { return stage_; }
   const std::string& folder() const { return folder_; }
@@ -75,7 +76,7 @@ private:
   const Registry& registry_;
   const RunningStage<D>& stage_;
   std::string folder_;
-  std::launch digests_;
+  OutputDigests* digests_;
   std::shared_future<std::string> digest_; // of the transform
   InitialFile initial_;
   std::vector<std::string> files_, linesForLog_;

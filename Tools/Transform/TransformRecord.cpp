@@ -144,7 +144,10 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"deviceReason", found_.deviceReason},
                      {"threads", options_.request.threads},
                      {"inputFiles", json(digests)},
-                     {"outputs", jsonOfOutputs(written)},
+                     {"outputs", jsonOfOutputs(written,
+                                               [this](const std::string& path, const std::stop_token&) {
+                                                 return digestsOfOutputs.of(path);
+                                               })},
                      {"pointsOutside", found_.pointsOutside},
                      {"outside", outside},
                      {"time", time},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Image/Files/OutputDigests.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Process.h"
@@ -35,6 +36,8 @@ public:
   ~TransformRecord();
   TransformRecord(const TransformRecord&) = delete;
   TransformRecord& operator=(const TransformRecord&) = delete;
+
+  OutputDigests digestsOfOutputs;
 
   struct Found {
     std::string device, deviceReason;

@@ -35,7 +35,7 @@ public:
 
   void planned(const TransformPlan& plan) override
   {
-    files_.emplace(folder_, plan.settings);
+    files_.emplace(folder_, plan.settings, &record_.digestsOfOutputs);
     record_.tell([&](TransformRecord::Found& found) {
       found.device = deviceName(plan.device.choice.device);
       found.deviceReason = plan.device.choice.reason;

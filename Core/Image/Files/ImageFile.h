@@ -73,13 +73,15 @@ template <int D>
 void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads = 1,
                       PixelType type = PixelType::float32);
 
-/// Writes voxels that have the pixel type of the file already, components interleaved. Throws
-/// Error(unwritableOutput).
+class ImageStream;
+class OutputDigests;
+
+/// Writes voxels that have the pixel type of the file already, components interleaved. `digests` as for an
+/// ImageStream. Throws Error(unwritableOutput).
 template <int D>
 void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, int components,
-                      std::span<const std::byte> voxels, bool compress, int threads);
-
-class ImageStream;
+                      std::span<const std::byte> voxels, bool compress, int threads,
+                      OutputDigests* digests = nullptr);
 
 /// An image file that is written slab by slab. It has the same bytes as if it were written at once.
 template <int D>
@@ -90,7 +92,7 @@ public:
 
   /// Throws Error(unwritableOutput), also for a format that writes() denies.
   ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
-                 bool compress, int threads);
+                 bool compress, int threads, OutputDigests* digests = nullptr);
   ~ImageFileSlabs();
 
   /// Writes the next voxels, x fastest, components interleaved, rounded as by writeImage. Throws

@@ -63,10 +63,15 @@ void ImageStream::orFail(Action&& action)
 }
 
 ImageStream::ImageStream(const std::string& path, const ImageHeader& header, bool compress, int threads,
-                         const ChangeHead& changeHead)
+                         const ChangeHead& changeHead, OutputDigests* digests)
     : header_(header), file_(path), format_(formatOf(path))
 {
-  orFail([&] { open(compress, threads, changeHead); });
+  orFail([&] {
+    open(compress, threads, changeHead);
+    const bool endsLast = !isMeta(format_) || (format_ == "mha" && !compresses_);
+    if (digests && endsLast)
+      isWhole_ = digests->follow(path, file_.temporaryPath());
+  });
 }
 
 void ImageStream::open(bool compress, int threads, const ChangeHead& changeHead)
@@ -146,17 +151,18 @@ void ImageStream::commit()
       header.close();
     }
   });
+  isWhole_.set_value();
   file_.commit();
 }
 
 void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress,
-                 int threads)
+                 int threads, OutputDigests* digests)
 {
   const std::string format = formatOf(path);
   checkWritable(format.empty() ? path.substr(path.find_last_of("./") + 1) : format, header.dimension,
                 header.componentType, header.components);
   if (ImageStream::writes(format, header)) {
-    ImageStream stream(path, header, compress, threads);
+    ImageStream stream(path, header, compress, threads, {}, digests);
     stream.writeAll(static_cast<const std::byte*>(voxels));
     stream.commit();
     return;

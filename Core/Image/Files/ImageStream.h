@@ -3,6 +3,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/EncodedFile.h"
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Files/OutputDigests.h"
 
 #include <cstddef>
 #include <functional>
@@ -27,9 +28,10 @@ public:
   /// Changes bytes of the header of a NIfTI file, not their number.
   using ChangeHead = std::function<void(std::string& head)>;
 
-  /// `compress` has no effect on nii and nii.gz. Throws Error(unwritableOutput), as all members do.
-  ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads,
-              const ChangeHead& = {});
+  /// `compress` has no effect on nii and nii.gz. `digests`, if not null, follows the file while it is
+  /// written, unless its header tells what is known last. Throws Error(unwritableOutput), as all members do.
+  ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads, const ChangeHead& = {},
+              OutputDigests* digests = nullptr);
 
   bool compresses() const { return compresses_; }
 
@@ -52,12 +54,13 @@ private:
   std::string format_, head_; // head_: kept if it is written last
   bool compresses_ = false;
   std::unique_ptr<EncodedFile> voxels_;
+  std::promise<void> isWhole_; // for the thread that follows the file
 };
 
 /// Writes voxels (components interleaved, x fastest, in the header's component type) in the format of the
 /// path's extension, completely or not at all. Throws Error(unwritableOutput), before anything is written if
-/// the format cannot hold such voxels.
+/// the format cannot hold such voxels. `digests` as for an ImageStream.
 void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress,
-                 int threads);
+                 int threads, OutputDigests* digests = nullptr);
 
 }

@@ -43,6 +43,13 @@ void Sha256::addFile(const std::string& path, const std::stop_token& stop)
   }
 }
 
+std::string digestOfFile(const std::string& path, const std::stop_token& stop)
+{
+  Sha256 sha;
+  sha.addFile(path, stop);
+  return sha.hexadecimal();
+}
+
 std::string Sha256::hexadecimal()
 {
   std::array<unsigned char, 32> digest;

@@ -28,4 +28,7 @@ private:
   std::unique_ptr<State> state_;
 };
 
+/// The SHA-256 of a file. Throws as Sha256::addFile.
+std::string digestOfFile(const std::string& path, const std::stop_token& = {});
+
 }

@@ -33,7 +33,7 @@ bool ImageFileSlabs<D>::writes(const std::string& path, const ImageGeometry<D>& 
 
 template <int D>
 ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
-                                  int components, bool compress, int threads)
+                                  int components, bool compress, int threads, OutputDigests* digests)
     : type_(type), threads_(threads)
 {
   checkWritable(formatOf(path), D, type, components);
@@ -43,8 +43,8 @@ ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D
                 path
                     + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, and for "
                       "one component a voxel also nii and nii.gz.");
-  stream_ =
-      std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads);
+  stream_ = std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads,
+                                          ImageStream::ChangeHead{}, digests);
 }
 
 template <int D>
@@ -119,10 +119,11 @@ void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool
 
 template <int D>
 void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
-                      int components, std::span<const std::byte> voxels, bool compress, int threads)
+                      int components, std::span<const std::byte> voxels, bool compress, int threads,
+                      OutputDigests* digests)
 {
   checkHoldsGrid(formatOf(path), geometry);
-  writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
+  writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads, digests);
 }
 
 TESSERA_INSTANTIATE_CLASS_TO_4(ImageFileSlabs);

@@ -12,14 +12,15 @@ namespace {
 template <int D>
 class FileStream final : public ResultStream {
 public:
-  FileStream(std::string path, const ImageTask& task, ResultImage<D> image, bool compress, int threads)
+  FileStream(std::string path, const ImageTask& task, ResultImage<D> image, bool compress, int threads,
+             OutputDigests* digests)
       : path_(std::move(path)), series_(task.series), volume_(task.volume), image_(std::move(image)),
-        compress_(compress), threads_(threads)
+        compress_(compress), threads_(threads), digests_(digests)
   {
     checkWritable(formatOf(path_), D, image_.type, image_.components);
     if (!series_ && ImageFileSlabs<D>::writes(path_, image_.geometry, image_.components))
       slabs_ = std::make_unique<ImageFileSlabs<D>>(path_, image_.geometry, image_.type, image_.components,
-                                                   compress_, threads_);
+                                                   compress_, threads_, digests_);
   }
 
   void write(std::unique_ptr<std::byte[]> voxels, std::size_t bytes) override
@@ -30,7 +31,7 @@ public:
       slabs_->writeStored({voxels.get(), bytes});
     else
       writeStoredImage<D>(path_, image_.geometry, image_.type, image_.components, {voxels.get(), bytes},
-                          compress_, threads_);
+                          compress_, threads_, digests_);
   }
 
   void commit() override
@@ -57,7 +58,7 @@ private:
     for (std::size_t row = 0; row < grid.direction.size(); ++row)
       std::ranges::copy(grid.direction[row], header.direction[row].begin());
     header.componentType = image_.type;
-    writeVoxels(path_, header, series_->pixels.get(), compress_, threads_);
+    writeVoxels(path_, header, series_->pixels.get(), compress_, threads_, digests_);
   }
 
   std::string path_;
@@ -66,6 +67,7 @@ private:
   ResultImage<D> image_;
   bool compress_;
   int threads_;
+  OutputDigests* digests_;
   std::unique_ptr<ImageFileSlabs<D>> slabs_; // null: the format can only be written as a whole
 };
 
@@ -80,7 +82,8 @@ bool ResultFiles<D>::takesSlabs(const ImageTask& task, const ImageGeometry<D>& g
 template <int D>
 std::unique_ptr<ResultStream> ResultFiles<D>::open(const ImageTask& task, ResultImage<D> image, int threads)
 {
-  return std::make_unique<FileStream<D>>(nameOf(task), task, std::move(image), settings.compress, threads);
+  return std::make_unique<FileStream<D>>(nameOf(task), task, std::move(image), settings.compress, threads,
+                                         digests_);
 }
 
 TESSERA_INSTANTIATE_CLASS_TO_4(ResultFiles);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/OutputDigests.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Runs/Resampling/ResultSink.h"
 
@@ -12,8 +13,9 @@ class ResultFiles final : public ResultSink<D> {
 public:
   const ResultImageSettings settings;
 
-  ResultFiles(std::string folder, const ResultImageSettings& ofFiles)
-      : settings(ofFiles), folder_(std::move(folder))
+  /// `digests`, if not null, follows the files while they are written.
+  ResultFiles(std::string folder, const ResultImageSettings& ofFiles, OutputDigests* digests = nullptr)
+      : settings(ofFiles), folder_(std::move(folder)), digests_(digests)
   {
   }
 
@@ -25,6 +27,7 @@ public:
 
 private:
   std::string folder_;
+  OutputDigests* digests_;
 };
 
 }
