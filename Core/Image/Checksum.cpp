@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
-#include <zlib.h>
+#include <isa-l.h>
 
 namespace tessera {
 
 std::uint32_t resultChecksum(std::span<const double> parameters)
 {
-  uLong checksum = 0;
+  std::uint32_t checksum = 0;
   std::vector<double> rounded;
   while (!parameters.empty()) {
     const std::size_t count = std::min<std::size_t>(parameters.size(), 4096);
@@ -18,10 +18,11 @@ std::uint32_t resultChecksum(std::span<const double> parameters)
     std::ranges::transform(parameters.first(count), rounded.begin(), [](double parameter) {
       return std::floor(parameter * 1e6 + 0.5); // never -0
     });
-    checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(rounded.data()), count * sizeof(double));
+    checksum = crc32_gzip_refl(checksum, reinterpret_cast<const unsigned char*>(rounded.data()),
+                               count * sizeof(double));
     parameters = parameters.subspan(count);
   }
-  return static_cast<std::uint32_t>(checksum);
+  return checksum;
 }
 
 }

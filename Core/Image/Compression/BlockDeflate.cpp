@@ -23,10 +23,9 @@ std::uint32_t firstChecksum(StreamChecksum kind)
 
 std::uint32_t checksumOf(std::span<const std::byte> bytes, StreamChecksum kind)
 {
-  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
-  const uLong first = firstChecksum(kind);
-  return static_cast<std::uint32_t>(kind == StreamChecksum::crc32 ? crc32_z(first, data, bytes.size())
-                                                                  : adler32_z(first, data, bytes.size()));
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  return (kind == StreamChecksum::crc32 ? crc32_gzip_refl : isal_adler32)(firstChecksum(kind), data,
+                                                                          bytes.size());
 }
 
 std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes,
