@@ -174,7 +174,8 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
   costLevel.parts = std::move(data.parts);
   costLevel.names = componentNames(stage.parameters, "Metric");
   costLevel.chain = std::move(chain);
-  costLevel.scales = stage.scales;
+  costLevel.scales =
+      optimizable(*stage.components.transform).scalesFollowLevels() ? std::move(stage.scales) : stage.scales;
   costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
                     static_cast<std::uint32_t>(stage.input.stage), static_cast<std::uint32_t>(level), 0};
   costLevel.newSamplesEveryIteration =
@@ -234,16 +235,16 @@ private:
 template <int D>
 TransformChain<D> startChain(const Stage<D>& stage)
 {
-  TransformChain<D> start = stage.chain;
-  if (stage.input.start && start.parameters.size() != stage.startParameters.size()) {
+  const TransformChain<D>& end = stage.chain;
+  TransformChain<D> start{end.initial, end.combination, end.transform};
+  if (end.parameters.size() == stage.startParameters.size()) {
+    start.parameters = stage.startParameters;
+  } else if (stage.input.start) {
     start.transform = stage.input.start->transform;
     start.parameters = stage.input.start->parameters;
-    return start;
+  } else {
+    start.parameters.resize(end.parameters.size());
   }
-  if (start.parameters.size() == stage.startParameters.size())
-    start.parameters = stage.startParameters;
-  else
-    std::ranges::fill(start.parameters, 0.0);
   return start;
 }
 
@@ -297,8 +298,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   cost.drawSamples(0, 0);
 
   const bool exact = stage.parameters.get(stageparameters::showExactMetricValue(), level);
-  Buffer<double> position(cost.context(), stage.chain.parameters.size());
-  position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
+  Buffer<double> position = cost.positionOf(stage.chain.parameters);
   components.optimizer->prepareForLevel(cost.context(), level, position.size());
   IterationTable<D> table(components.optimizer->columns(), cost, exact);
   reporter.levelStarted(level, table.header());
@@ -414,7 +414,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   }
   if (!result.levels.empty())
     result.finalValue = result.levels.back().value;
-  result.chain = std::make_shared<TransformChain<D>>(stage.chain);
+  result.chain = std::make_shared<TransformChain<D>>(std::move(stage.chain));
   return result;
 }
 

@@ -153,7 +153,9 @@ void RunWriter<D>::levelFinished(const LevelSummary& summary, const TransformCha
     log_.info(line);
   log_.info("");
   outputs_->writeAfterLevel(summary, iterationTable_, chain);
-  finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
+  finished_.reset();
+  if (summary.level + 1 < outputs_->stage().parameters.levelCount())
+    finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
 }
 
 template <int D>

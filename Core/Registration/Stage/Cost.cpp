@@ -52,7 +52,8 @@ template <int D>
 std::span<const double> Cost<D>::moveTo(std::span<const double> position)
 {
   if (!vectors_.onCuda()) {
-    level_.chain->parameters = parametersOf(position);
+    level_.chain->parameters.resize(position.size());
+    multiplyInto(vectors_, position, inverseRootScales(), level_.chain->parameters);
     return level_.chain->parameters;
   }
   multiplyInto(vectors_, position, inverseRootScales(), parameters_.span());
@@ -78,13 +79,17 @@ void Cost<D>::Times::addEvaluations(bool withGradient, double milliseconds, std:
 }
 
 template <int D>
-std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) const
+Buffer<double> Cost<D>::positionOf(std::span<const double> parameters) const
 {
-  std::vector<double> position(parameters.begin(), parameters.end());
-  if (hasUnitScales())
-    return position;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    position[i] = parameters[i] * std::sqrt(level_.scales[i]);
+  Buffer<double> position;
+  std::vector<double> scaled;
+  if (!hasUnitScales()) {
+    scaled.resize(parameters.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      scaled[i] = parameters[i] * std::sqrt(level_.scales[i]);
+    parameters = scaled;
+  }
+  position.fromHost(vectors_, parameters);
   return position;
 }
 

@@ -143,8 +143,8 @@ public:
   }
   /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
-  /// y_i = x_i sqrt(scale_i), from host to host.
-  std::vector<double> positionOf(std::span<const double> parameters) const;
+  /// y_i = x_i sqrt(scale_i), where the optimizer's vectors are.
+  Buffer<double> positionOf(std::span<const double> parameters) const;
 
 private:
   using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;

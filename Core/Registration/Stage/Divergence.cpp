@@ -17,9 +17,8 @@ constexpr double clearlyWorse = 0.1; // share of the larger of both costs
 template <int D>
 double valueAt(Cost<D>& cost, const TransformChain<D>& chain)
 {
-  Buffer<double> position(cost.context(), chain.parameters.size());
-  position.fromHost(cost.context(), cost.positionOf(chain.parameters));
-  return cost.evaluate(std::as_const(position).span(), {});
+  const Buffer<double> position = cost.positionOf(chain.parameters);
+  return cost.evaluate(position.span(), {});
 }
 
 /// Nothing if too few samples are valid there.
