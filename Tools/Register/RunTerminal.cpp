@@ -25,9 +25,13 @@ std::string percent(double share)
 std::string figuresLine(const RunQuality& quality, const std::optional<VolumeChange>& change)
 {
   const auto of = [](const std::optional<double>& value) { return value ? decimals(*value, 3) : "none"; };
-  std::string text = "Overlap " + percent(quality.overlap) + " (before " + percent(quality.overlapBefore)
-                     + "), correlation " + of(quality.correlation) + " (before "
-                     + of(quality.correlationBefore) + ")";
+  std::string text =
+      "Overlap " + percent(quality.overlap) + " (before " + percent(quality.overlapBefore) + "), ";
+  if (const auto& overTime = quality.overTime)
+    text += "deviation over time " + percent(overTime->deviationPercent / 100) + " (before "
+            + percent(overTime->deviationPercentBefore / 100) + ")";
+  else
+    text += "correlation " + of(quality.correlation) + " (before " + of(quality.correlationBefore) + ")";
   if (quality.labels)
     text += ", Dice " + decimals(quality.labels->meanDice, 3) + " (before "
             + decimals(quality.labels->meanDiceBefore, 3) + ")";
