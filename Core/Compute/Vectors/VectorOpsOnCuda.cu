@@ -166,10 +166,10 @@ void sumInto(const Context& context, std::span<const WeightedVector> terms, std:
              std::span<double> y)
 {
   if (terms.size() > mostTerms) {
-    sumInto(context, terms.first(mostTerms), {}, y);
+    oncuda::sumInto(context, terms.first(mostTerms), {}, y);
     std::vector<WeightedVector> rest{{1, y}};
     rest.insert(rest.end(), terms.begin() + mostTerms, terms.end());
-    return sumInto(context, rest, z, y);
+    return oncuda::sumInto(context, rest, z, y);
   }
   Terms of{};
   for (std::size_t t = 0; t < terms.size(); ++t) {
