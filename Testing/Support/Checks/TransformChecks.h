@@ -3,6 +3,7 @@
 // Checks that every transform must pass, whatever its model. Each takes the transform, its parameters and
 // points in mm.
 
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Testing/Support/Host.h"
 
@@ -356,6 +357,24 @@ JacobianTerms naiveJacobianTerms(const OptimizableTransform<D>& transform,
     terms.maxJCJ = std::max(terms.maxJCJ, size(jcj));
   }
   return terms;
+}
+
+/// The text of a transform file: the parameters, and what the transform itself writes.
+template <int D>
+std::string fileText(const Transform<D>& transform, const std::vector<double>& parameters)
+{
+  std::vector<FileEntry> entries = transform.fileEntries();
+  entries.push_back({"TransformParameters", {}, parameters});
+  std::string text;
+  for (const FileEntry& entry : entries) {
+    text += "(" + entry.name;
+    for (const std::string& word : entry.texts)
+      text += " \"" + word + "\"";
+    for (const double number : entry.numbers)
+      text += " " + realText(number);
+    text += ")\n";
+  }
+  return text;
 }
 
 /// jacobianTerms against the naive sums, and the same bits for one and three threads.

@@ -143,38 +143,15 @@ TYPED_TEST(InverseTransformTest, DerivativesAreThoseOfDifferences)
   scene.useAsInitial(Combination::compose);
   useBSpline<D>(scene, 3, false);
   const auto inverted = inverseChain<D>(scene.chain, allComponents(), scene.fixed->geometry, tightMm);
-  const std::size_t count = 40;
-  const Points<D> points = pointsWithin<D>(scene.fixed->geometry, count, 0.2);
-  constexpr int S = symmetricCount(D);
-  std::vector<double> jacobian(D * D * count), hessian(D * S * count), jacobianBefore(D * D * count),
-      jacobianAfter(D * D * count);
-
-  chainSpatialDerivatives<D>(host, *inverted, points.list(), jacobian.data(), hessian.data());
 
   ASSERT_TRUE(chainHasHessian<D>(*inverted));
-  constexpr double stepMm = 1e-3;
-  for (int axis = 0; axis < D; ++axis) {
-    Points<D> before = points, after = points;
-    for (std::size_t i = 0; i < count; ++i) {
-      before.mm[axis][i] -= stepMm;
-      after.mm[axis][i] += stepMm;
-    }
-    chainSpatialDerivatives<D>(host, *inverted, before.list(), jacobianBefore.data(), nullptr);
-    chainSpatialDerivatives<D>(host, *inverted, after.list(), jacobianAfter.data(), nullptr);
-    before = mappedBy(*inverted, before);
-    after = mappedBy(*inverted, after);
-    for (int row = 0; row < D; ++row)
-      for (std::size_t i = 0; i < count; ++i) // of the order of the step squared, and roots within 1e-9 mm
-        EXPECT_NEAR(jacobian[(row * D + axis) * count + i],
-                    (after.mm[row][i] - before.mm[row][i]) / (2 * stepMm), 1e-5);
-    for (int row = 0; row < D; ++row)
-      for (int other = 0; other < D; ++other)
-        for (std::size_t i = 0; i < count; ++i) {
-          const std::size_t entry = (row * D + other) * count + i;
-          EXPECT_NEAR(hessian[(row * S + symmetricIndex<D>(axis, other)) * count + i],
-                      (jacobianAfter[entry] - jacobianBefore[entry]) / (2 * stepMm), 1e-5);
-        }
-  }
+  // Differences are off by the order of the step squared, and by roots within 1e-9 mm.
+  checks::expectSpatialMatchesFiniteDifferences<D>(
+      [&](const ListSamples<D>& list, const PointsOut<D>& out) { mapChain<D>(host, *inverted, list, out); },
+      [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
+        chainSpatialDerivatives<D>(host, *inverted, list, jacobian, hessian);
+      },
+      pointsWithin<D>(scene.fixed->geometry, 40, 0.2), 1e-3, 1e-5, 1e-5);
 }
 
 template <int D>

@@ -10,7 +10,7 @@ void expectPointsOfVoxels()
 {
   ImageGeometry<D> geometry;
   for (int d = 0; d < D; ++d) {
-    geometry.size[d] = static_cast<std::size_t>(3 + d);
+    geometry.size[d] = static_cast<std::size_t>(7 + 2 * d); // several batches in 3D and 4D
     geometry.spacingMm[d] = 0.5 + d;
     geometry.originMm[d] = -7.0 * d;
     for (int e = 0; e < D; ++e)

@@ -1,7 +1,6 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
 #include "Core/Registration/Fields/TransformFields.h"
-#include "Core/Registration/Samples/VoxelBatches.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Host.h"
 #include "Testing/Support/Naive/ResampleByHand.h"
@@ -15,26 +14,6 @@ namespace tessera {
 namespace {
 
 using namespace testing;
-
-TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)
-{
-  const ImageGeometry<3> grid = obliqueGrid();
-  const AffineMap<3> map = grid.pointFromIndex();
-  std::vector<int> visits(grid.voxelCount());
-  forEachVoxelBatch<3>({}, grid, [&](std::size_t first, PointBatch<3>& points) {
-    ASSERT_LE(points.count, batchCapacity);
-    for (std::size_t i = 0; i < points.count; ++i) {
-      const std::size_t v = first + i;
-      ++visits[v];
-      const Vec<3> mm = map({static_cast<double>(v % 17), static_cast<double>(v / 17 % 19),
-                             static_cast<double>(v / (17 * 19))});
-      for (int d = 0; d < 3; ++d)
-        EXPECT_NEAR(points.mm[d][i], mm[d],
-                    8 * std::numeric_limits<double>::epsilon() * 100); // sums below 100 mm in another order
-    }
-  });
-  EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), static_cast<std::ptrdiff_t>(visits.size()));
-}
 
 TEST(DefaultResampler, TakesTheMovingValueAtTheMappedPointByHand)
 {

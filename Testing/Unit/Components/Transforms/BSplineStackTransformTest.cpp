@@ -1,6 +1,5 @@
 #include "Components/Transforms/BSplineStackTransform.h"
 
-#include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
@@ -44,32 +43,37 @@ struct Example {
   Points<3> points(std::size_t count) const { return randomPoints<3>(count, 9, {-5, -30, -5}, {60, 25, 15}); }
 };
 
-TEST(BSplineStackTransformTest, MapsEachPointByTheTransformOfTheNearestTime)
+/// Each point is mapped by the transform of the nearest of the times 1.25 + 2.5 k, and keeps its time.
+template <int D>
+void expectMappedAtItsTime(const BSplineStackTransform<D>& stack, const BSplineTransform<D - 1>& ofTime,
+                           std::size_t times, const std::vector<double>& parameters, const Points<D>& points)
 {
-  const Example example;
-  const BSplineTransform<2> slice = example.ofSlice();
-  ASSERT_EQ(example.parameters.size(), 4 * slice.parameterCount());
-  const Points<3> points = example.points(500);
+  const std::size_t each = ofTime.parameterCount();
+  ASSERT_EQ(parameters.size(), times * each);
 
-  const Points<3> found = mapped<3>(example.transform, example.parameters, points);
+  const Points<D> found = mapped<D>(stack, parameters, points);
 
   double moved = 0;
   for (std::size_t i = 0; i < points.count(); ++i) {
-    const double time = std::clamp(std::round((points.mm[2][i] - 1.25) / 2.5), 0.0, 3.0);
-    const std::span<const double> part =
-        std::span(example.parameters)
-            .subspan(static_cast<std::size_t>(time) * slice.parameterCount(), slice.parameterCount());
-    Points<2> one(1), out(1);
-    for (int d = 0; d < 2; ++d)
+    const double time = std::clamp(std::round((points.mm[D - 1][i] - 1.25) / 2.5), 0.0, times - 1.0);
+    Points<D - 1> one(1), out(1);
+    for (int d = 0; d < D - 1; ++d)
       one.mm[d][0] = points.mm[d][i];
-    slice.map(host, one.list(), part, out.out());
-    for (int d = 0; d < 2; ++d) {
+    ofTime.map(host, one.list(), std::span(parameters).subspan(static_cast<std::size_t>(time) * each, each),
+               out.out());
+    for (int d = 0; d < D - 1; ++d) {
       ASSERT_EQ(found.mm[d][i], out.mm[d][0]);
       moved += std::abs(found.mm[d][i] - points.mm[d][i]);
     }
-    ASSERT_EQ(found.mm[2][i], points.mm[2][i]);
+    ASSERT_EQ(found.mm[D - 1][i], points.mm[D - 1][i]);
   }
   EXPECT_GT(moved, 50);
+}
+
+TEST(BSplineStackTransformTest, MapsEachPointByTheTransformOfTheNearestTime)
+{
+  const Example example;
+  expectMappedAtItsTime<3>(example.transform, example.ofSlice(), 4, example.parameters, example.points(500));
 }
 
 TEST(BSplineStackTransformTest, DerivativesAgreeWithFiniteDifferencesAndAdjoints)
@@ -100,28 +104,10 @@ TEST(BSplineStackTransformTest, InFourDimensionsEachTimeHasASplineOfVolumes)
   const std::size_t count =
       stack.initialize(host, {series, series, nullptr, nullptr, nullptr, nullptr}).size();
   ofVolume.initialize(host, {volume, volume, nullptr, nullptr, nullptr, nullptr});
-  ASSERT_EQ(count, 3 * ofVolume.parameterCount());
   const std::vector<double> parameters = randomVector(count, 4);
   const Points<4> points = randomPoints<4>(300, 9, {15, -20, -8, -2}, {40, 5, 6, 9});
 
-  const Points<4> found = mapped<4>(stack, parameters, points);
-
-  double moved = 0;
-  for (std::size_t i = 0; i < points.count(); ++i) {
-    const double time = std::clamp(std::round((points.mm[3][i] - 1.25) / 2.5), 0.0, 2.0);
-    Points<3> one(1), out(1);
-    for (int d = 0; d < 3; ++d)
-      one.mm[d][0] = points.mm[d][i];
-    ofVolume.map(host, one.list(),
-                 std::span(parameters).subspan(static_cast<std::size_t>(time) * count / 3, count / 3),
-                 out.out());
-    for (int d = 0; d < 3; ++d) {
-      ASSERT_EQ(found.mm[d][i], out.mm[d][0]);
-      moved += std::abs(found.mm[d][i] - points.mm[d][i]);
-    }
-    ASSERT_EQ(found.mm[3][i], points.mm[3][i]);
-  }
-  EXPECT_GT(moved, 50);
+  expectMappedAtItsTime<4>(stack, ofVolume, 3, parameters, points);
   expectPullBackIsAdjointOfPushForward<4>(stack, parameters, points);
   expectPushForwardMatchesFiniteDifferences<4>(stack, parameters, points, 1, 1e-12);
   const Points<4> inner = randomPoints<4>(30, 9, {26, -12, -4, 3}, {32, -6, 2, 4.5}); // of one time
@@ -153,16 +139,7 @@ TEST(BSplineStackTransformTest, TheNextLevelRefinesTheTransformOfEachTime)
 TEST(BSplineStackTransformTest, ItsFileGivesItBack)
 {
   const Example example;
-  std::string text = "(TransformParameters";
-  for (const double value : example.parameters)
-    text += " " + realText(value);
-  text += ")\n";
-  for (const FileEntry& entry : example.transform.fileEntries()) {
-    text += "(" + entry.name;
-    for (const double number : entry.numbers)
-      text += " " + realText(number);
-    text += ")\n";
-  }
+  const std::string text = fileText<3>(example.transform, example.parameters);
   BSplineStackTransform<3> again(parametersOf("(A 1)"));
 
   const std::vector<double> parameters = again.restore(host, parametersOf(text));

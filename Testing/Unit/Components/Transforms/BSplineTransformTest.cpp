@@ -1,6 +1,5 @@
 #include "Components/Transforms/BSplineTransform.h"
 
-#include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
@@ -280,21 +279,10 @@ TEST(BSplineTransform, FileEntriesAreReadBackTheSame)
 {
   for (const bool cyclic : {false, true}) {
     const Example<3> example({2, cyclic, 5});
-    std::string text = "(TransformParameters";
-    for (const double value : example.parameters)
-      text += " " + realText(value);
-    text += ")";
-    for (const FileEntry& entry : example.transform.fileEntries()) {
-      text += "(" + entry.name;
-      for (const std::string& word : entry.texts)
-        text += " \"" + word + "\"";
-      for (const double number : entry.numbers)
-        text += " " + realText(number);
-      text += ")";
-    }
     BSplineTransform<3> other(parametersOf("(A 1)", 3));
 
-    EXPECT_EQ(other.restore({}, parametersOf(text, 3)), example.parameters);
+    EXPECT_EQ(other.restore({}, parametersOf(fileText<3>(example.transform, example.parameters), 3)),
+              example.parameters);
 
     EXPECT_EQ(other.grid(), example.transform.grid());
   }

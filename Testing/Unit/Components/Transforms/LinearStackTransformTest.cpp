@@ -129,13 +129,7 @@ TEST(LinearStackTransformTest, ItsFileGivesItBack)
 {
   EulerStackTransform<3> transform(parametersOf("(CenterOfRotationPoint 3 4)")), again(parametersOf("(A 1)"));
   started(transform);
-  std::string text = "(TransformParameters 1 2 3 4 5 6 7 8 9 10 11 12)\n";
-  for (const FileEntry& entry : transform.fileEntries()) {
-    text += "(" + entry.name;
-    for (const double number : entry.numbers)
-      text += " " + std::to_string(number);
-    text += ")\n";
-  }
+  const std::string text = fileText<3>(transform, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
 
   const std::vector<double> parameters = again.restore(host, parametersOf(text));
 

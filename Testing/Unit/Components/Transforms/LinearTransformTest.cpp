@@ -170,26 +170,13 @@ TYPED_TEST(LinearTransformTest, RestoresWhatItWrites)
 {
   constexpr int D = TestFixture::D;
   const Vec<D> before = mapOne<D>(*this->transform, this->parameters, this->center());
-  std::string file;
-  for (const FileEntry& entry : this->transform->fileEntries()) {
-    file += "(" + entry.name;
-    for (const std::string& value : entry.texts)
-      file += " \"" + value + "\"";
-    for (double value : entry.numbers)
-      file += " " + std::to_string(value);
-    file += ")\n";
-  }
-  file += "(TransformParameters";
-  for (std::size_t k = 0; k < this->parameters.size(); ++k)
-    file += " " + std::to_string(this->parameters[k]);
   typename TypeParam::Type restored(text<D>(""));
 
-  const std::vector<double> parameters = restored.restore({}, text<D>(file + ")"));
+  const std::vector<double> parameters =
+      restored.restore({}, text<D>(fileText<D>(*this->transform, this->parameters)));
 
-  ASSERT_EQ(parameters.size(), this->parameters.size());
-  const Vec<D> after = mapOne<D>(restored, parameters, this->center());
-  for (int d = 0; d < D; ++d)
-    EXPECT_NEAR(after[d], before[d], 1e-4); // std::to_string: 1e-6, some 10 mm from the centre
+  EXPECT_EQ(parameters, this->parameters);
+  EXPECT_EQ(mapOne<D>(restored, parameters, this->center()), before);
 }
 
 TYPED_TEST(LinearTransformTest, WithoutItsOwnHessianStillFollowsThatOfTheChain)

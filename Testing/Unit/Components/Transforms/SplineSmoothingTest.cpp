@@ -204,25 +204,6 @@ Parameters parametersOf(const std::string& text, int dimension)
   return testing::parametersOf(text, dimension, 1, "Transform0");
 }
 
-std::string textOf(const std::vector<FileEntry>& entries, const std::vector<double>& parameters)
-{
-  std::string text;
-  char number[40];
-  const auto add = [&](const std::string& name, const std::vector<double>& numbers,
-                       const std::string& words) {
-    text += "(" + name + words;
-    for (const double value : numbers) {
-      std::snprintf(number, sizeof number, " %.17g", value);
-      text += number;
-    }
-    text += ")\n";
-  };
-  for (const FileEntry& entry : entries)
-    add(entry.name, entry.numbers, entry.texts.empty() ? "" : " \"" + entry.texts.front() + "\"");
-  add("TransformParameters", parameters, "");
-  return text;
-}
-
 template <int D>
 void expectFileIsTheSameSpline(const std::string& smoothing)
 {
@@ -235,7 +216,7 @@ void expectFileIsTheSameSpline(const std::string& smoothing)
       read(parametersOf("(A 1)", D));
   Context context;
   const std::vector<double> parameters = made.initialize(context, start);
-  const std::string file = textOf(made.fileEntries(), parameters);
+  const std::string file = fileText<D>(made, parameters);
   EXPECT_PRED2(testing::contains, file, "(SplineRelaxationFactor 0)");
   EXPECT_PRED2(testing::contains, file, "(SplineSmoothing ");
   const std::vector<double> restored = read.restore({}, parametersOf(file, D));
