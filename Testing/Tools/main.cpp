@@ -6,18 +6,24 @@
 #include "Testing/Support/Scenes/KnownMotion.h"
 #include "Testing/Support/Scenes/Phantom.h"
 #include "Testing/Tools/Differences.h"
-#include "Testing/Tools/JsonValue.h"
 #include "Testing/Tools/NumbersAgree.h"
-#include "Testing/Tools/PeakMemory.h"
 
 #include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
+#include <system_error>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tessera::testing {
 namespace {
@@ -282,6 +288,49 @@ void movePoints(const Given& given, const std::string& image, const std::string&
     for (int d = 0; d < D; ++d)
       std::printf("%.17g%c", moved[d], d + 1 < D ? ' ' : '\n');
   }
+}
+
+/// Prints what a JSON file holds at a pointer such as /stages/0/levels: texts as they are, the length of
+/// lists and objects, anything else as JSON. 0, or 1 if the file is no JSON or holds nothing there.
+int printJsonValue(const std::string& file, const std::string& pointer)
+{
+  try {
+    std::ifstream stream(file);
+    const nlohmann::json value = nlohmann::json::parse(stream).at(nlohmann::json::json_pointer(pointer));
+    const std::string text = value.is_string()       ? value.get<std::string>()
+                             : value.is_structured() ? std::to_string(value.size())
+                                                     : value.dump();
+    std::printf("%s\n", text.c_str());
+    return 0;
+  } catch (const nlohmann::json::exception& error) {
+    std::printf("%s: %s: %s\n", file.c_str(), pointer.c_str(), error.what());
+    return 1;
+  }
+}
+
+/// Runs a command, its output on our standard error, and prints the most memory that it had at a time, in kB
+/// (of 1024 bytes). Returns its exit code.
+int printPeakMemory(const std::vector<std::string>& command)
+{
+  std::vector<char*> arguments;
+  for (const std::string& word : command)
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0)
+    throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  rusage used{};
+  while (wait4(child, &status, 0, &used) < 0)
+    if (errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "wait4");
+  std::printf("%ld\n", used.ru_maxrss);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 template <int D>
