@@ -140,8 +140,8 @@ void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
     source.sections.push_back({note, {}});
   source.threads = threads;
   std::vector<std::string> warnings;
-  writeTextFile(output.path, endingOf(output.path) == ".toml" ? transformFileToml<D>(source)
-                                                              : transformFileText<D>(source, warnings));
+  writeTextFile(output.path, endingOf(output.path) == ".toml" ? std::vector{transformFileToml<D>(source)}
+                                                              : transformFilePieces<D>(source, warnings));
   for (const std::string& warning : warnings)
     log.warning(output.path + ": " + warning);
 }
