@@ -13,6 +13,8 @@
 
 #include <cstdio>
 
+#include <malloc.h>
+
 namespace tessera {
 namespace {
 
@@ -191,7 +193,9 @@ void RunWriter<D>::resultMade(ResultImage<D>& image)
 {
   outputs_->writeResult("", image);
   digests_.read(outputs_->files());
-  image.pixels.reset(); // the inverse takes memory, too
+  image.pixels.reset();
+  if (options_.request.inverseToo)
+    malloc_trim(0); // what was taken after the pixels may keep their room, which the inverse needs
   log_.info("  Applying final transform took " + decimals(secondsSince(resampling_), 2) + "s");
 }
 
