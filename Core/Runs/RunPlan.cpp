@@ -150,12 +150,14 @@ void tellTime(const RunRequest& request, const Calibration& calibration, RunPlan
 {
   const RunTimes& times = plan.times;
   const std::string threads = threadsText(request.threads);
+  const bool carriesImages = !request.warped.empty() || !request.warpedLabels.empty();
   plan.lines.push_back("Time: about " + timeText(times.sum()) + " on "
                        + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
                        + (plan.mayEndEarly ? " if no level ends early: " : ": ") + timeText(times.start)
                        + " to start, " + timeText(times.reading) + " to read, " + timeText(times.stages)
                        + " to register and resample, " + timeText(times.writing) + " for figures and files"
-                       + (request.inverseToo ? "; the inverse is not counted. " : ". ")
+                       + (request.inverseToo ? "; the inverse is not counted" : "")
+                       + (carriesImages ? "; what --warp and --warp-labels take is not counted. " : ". ")
                        + (plan.onCuda ? "Registering and resampling on the CPU with " + threads + " takes "
                                             + timeText(plan.onEither.cpu) + ". "
                                       : "")

@@ -109,23 +109,40 @@ public:
            + bytesAPoint * std::min(voxels, static_cast<double>(ForwardCells<D>::maxPoints));
   }
 
-  /// The images of --warp, read and resampled together. One of one time is read as one of two.
+  /// The images of --warp, read and resampled together. One time is read as two.
   double ofWarped(const RunRequest& request) const
   {
     constexpr double ofImages = sizeof(float) + sizeof(double), resultCopies = 2;
-    double bytes = leftBehind();
+    const ImageGeometry<D>& grid = input_.fixed.front()->geometry;
+    double bytes = leftBehind() + (request.fromTime ? latticeBytes(grid) : 0);
     for (const auto* images : {&request.warped, &request.warpedLabels})
       for (const GivenImage& image : *images) {
         const ImageHeader header = headerOf(image, request.reading);
         const bool areLabels = images == &request.warpedLabels;
-        bytes += (header.dimension < D ? 2 : 1)
+        const double times = header.dimension < D ? 1 : static_cast<double>(header.size.back());
+        bytes += (request.fromTime || header.dimension < D ? 2 / times : 1)
                      * movingBytes(header, areLabels, areLabels ? sizeof(float) : ofImages)
-                 + resultCopies * sizeof(float) * voxelsOf<D>(input_.fixed.front()->geometry);
+                 + resultCopies * sizeof(float) * voxelsOf<D>(grid);
       }
     return bytes;
   }
 
 private:
+  /// The most that ForwardCells takes in which the roots of --from-time are searched, for motions of a tenth
+  /// of the shortest side of a slice or volume: its margin goes by how far the transform moves.
+  static double latticeBytes(const ImageGeometry<D>& series)
+  {
+    Vec<D> lengthMm;
+    for (int d = 0; d < D; ++d)
+      lengthMm[d] = static_cast<double>(series.size[d]) * series.spacingMm[d];
+    const double marginsMm = 0.3 * *std::min_element(lengthMm.begin(), lengthMm.end() - 1),
+                 edgeMm = 2 * *std::ranges::min_element(series.spacingMm);
+    double points = 1;
+    for (const double ofAxisMm : lengthMm)
+      points *= (ofAxisMm + marginsMm) / edgeMm + 1;
+    return sizeof(Vec<D>) * std::min(points, static_cast<double>(ForwardCells<D>::maxPoints));
+  }
+
   /// Bytes of the heap that small arrays of earlier levels have taken and that stay with the process. The
   /// estimation of step sizes for random samples makes many of them.
   double leftBehind() const
