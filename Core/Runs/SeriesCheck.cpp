@@ -44,6 +44,27 @@ bool smoothesTimes(const CheckedStage<D>& stage)
   return false;
 }
 
+bool isEmpty(std::span<const std::uint8_t> mask)
+{
+  return std::ranges::none_of(mask, std::identity{});
+}
+bool isConstant(std::span<const float> voxels)
+{
+  return std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) == voxels.end();
+}
+
+/// The numbers of the times whose voxels are so, as text.
+template <class T>
+std::string timesThat(const std::vector<T>& voxels, std::size_t times, bool (*isSo)(std::span<const T>))
+{
+  const std::size_t each = voxels.size() / times;
+  std::vector<std::string> found;
+  for (std::size_t time = 0; time < times; ++time)
+    if (isSo(std::span(voxels).subspan(time * each, each)))
+      found.push_back(std::to_string(time));
+  return joined(found);
+}
+
 }
 
 template <int D>
@@ -105,17 +126,24 @@ void warnOfVoxelsOfSeries(const RunRequest& request, const StageInput<D>& input,
   if (!isOneFile && input.fixed.front()->voxels != input.moving.front()->voxels)
     log.warning("-f: " + fixed.path + ": it is another image than -m, " + moving.path
                 + ", whose times are registered to each other; of -f the grid alone counts, as in elastix.");
-  for (std::size_t i = 0; i < request.movingMasks.size(); ++i) {
-    const std::vector<std::uint8_t>& voxels = input.movingMasks[i]->voxels;
-    const std::size_t times = input.movingMasks[i]->geometry.size[D - 1], each = voxels.size() / times;
-    std::vector<std::string> empty;
-    for (std::size_t time = 0; time < times; ++time)
-      if (std::ranges::none_of(std::span(voxels).subspan(time * each, each), std::identity{}))
-        empty.push_back(std::to_string(time));
-    if (!empty.empty())
-      log.warning("-mMask: " + request.movingMasks[i].path + ": no voxel at time " + joined(empty)
-                  + " (from 0), which is not registered then; metrics that need samples of every time find "
-                    "none. Usual remedy: a mask with voxels at every time.");
+  const bool leavesOut = !input.erodedOfMoving.empty();
+  for (std::size_t i = 0; i < input.movingMasks.size(); ++i)
+    if (const MaskPointer<D>& mask = input.movingMasks[i])
+      if (const std::string empty = timesThat(mask->voxels, mask->geometry.size[D - 1], isEmpty);
+          !empty.empty())
+        log.warning((i < request.movingMasks.size() ? "-mMask: " + request.movingMasks[i].path
+                                                    : "-m: " + request.moving[i].path)
+                    + ": no voxel " + (leavesOut ? "with a value " : "") + "at time " + empty
+                    + " (from 0), which is not registered then; metrics that need samples of every time find "
+                      "none. Usual remedy: "
+                    + (leavesOut ? "a series without that time." : "a mask with voxels at every time."));
+  for (std::size_t i = 0; i < input.moving.size(); ++i) {
+    const Image<D>& image = *input.moving[i];
+    const std::string constant = timesThat(image.voxels, image.geometry.size[D - 1], isConstant);
+    if (!constant.empty() && !isConstant(image.voxels)) // else the image was told of
+      log.warning("-m: " + request.moving[i].path + ": all voxels have one value at time " + constant
+                  + " (from 0), which cannot be registered: it has no contrast. Usual remedy: a series "
+                    "without that time.");
   }
 }
 

@@ -20,7 +20,8 @@ void checkRequestForSeries(const RunRequest&, const std::vector<CheckedStage<D>>
 template <int D>
 void checkStartOfSeries(const std::string& what, const TransformChain<D>&, const ImageGeometry<D>&, Log&);
 
-/// Warns if the series is another image than the fixed one, and of times without a voxel in the moving mask.
+/// Warns if the series is another image than the fixed one, and of times without a voxel that counts, or
+/// without contrast.
 template <int D>
 void warnOfVoxelsOfSeries(const RunRequest&, const StageInput<D>&, Log&);
 
