@@ -28,14 +28,16 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
 {
   for (const ImageHeader& header : headers)
     if (header.dimension != first.dimension)
-      throw Error(ExitCode::usage,
-                  option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
-                      + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
-                      + ". Allowed: images and masks of one dimension"
-                      + (first.dimension > 3 ? ", with all times of the series."
-                                             : "; with (FixedImageDimension 2) in the parameter file volumes "
-                                               "of one slice are images in 2D.")
-                      + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
+      throw Error(
+          ExitCode::usage,
+          option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
+              + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
+              + ". Allowed: images and masks of one dimension"
+              + (header.dimension < first.dimension && first.size.back() > 1
+                     ? ", those of a series with all of its times."
+                     : "; with (FixedImageDimension 2) in the parameter file volumes of one slice are "
+                       "images in 2D.")
+              + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
 }
 
 /// Programs of others make requests, too.
@@ -126,13 +128,23 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
   if (first.dimension == 4 && isIn4D && request.inverseToo)
     throw Error(ExitCode::usage, "--inverse-too: the images are of dimension 4, and such inverses are not "
                                  "written. Allowed: tessera-transform --inverse with the result.");
+  const std::string ofDimension =
+      "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension);
+  if (first.dimension == 2 && isIn4D)
+    throw Error(ExitCode::usage,
+                ofDimension
+                    + ", where the parameter file is for a series. Allowed: a series in one file, of "
+                      "three axes or four, the last of which is time.");
   if (first.dimension != 2 && first.dimension != 3 && !(first.dimension == 4 && isIn4D))
     throw Error(
         ExitCode::usage,
-        "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension)
-            + ": registration in " + std::to_string(first.dimension)
-            + "D is not built. Allowed: 2D and 3D images. " + oneOfSeries
-            + (first.dimension == 4 ? " A whole series is registered with (FixedImageDimension 4)." : ""));
+        ofDimension
+            + (first.dimension == 4
+                   ? ", and the parameter file is for 2D or 3D. Allowed: 2D and 3D images; for a whole "
+                     "series (FixedImageDimension 4) in the parameter file, or the presets cine, dce "
+                     "and diffusion. "
+                   : ". Allowed: 2D and 3D images. ")
+            + oneOfSeries);
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
   for (std::size_t i = 0; i < std::min(headers.fixed.size(), headers.moving.size()); ++i)
