@@ -15,9 +15,11 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool> useZeroAverageDisplacementConstraint =
-    booleanParameter("UseZeroAverageDisplacementConstraint", true, Arity::single,
-                     "take its mean over time off the gradient, so that displacements have the mean 0");
+const Parameter<bool> useZeroAverageDisplacementConstraint = booleanParameter(
+    "UseZeroAverageDisplacementConstraint", true, Arity::single,
+    "take its mean over time off the gradient, so that the mean of the parameters over time stays. "
+    "Those of a BSplineTransform are control points: displacements have this mean only where "
+    "the grid along time is as fine as the times");
 const Parameter<bool> subtractMean =
     booleanParameter("SubtractMean", false, Arity::single,
                      "older name of UseZeroAverageDisplacementConstraint, which counts if both are given");
