@@ -86,7 +86,7 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
 InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
 {
   requireImages(request);
-  bool isIn2D = false, isIn4D = false;
+  bool isIn2D = false, isIn4D = false, tellsDimension = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)
       std::rethrow_exception(stage.failure);
@@ -95,6 +95,7 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
     const int dimension = dimensionIn(*stage.map);
     isIn2D = isIn2D || dimension == 2;
     isIn4D = isIn4D || dimension == 4;
+    tellsDimension = tellsDimension || stage.map->find("FixedImageDimension");
   }
   InputHeaders headers{headersOf("-f", request.fixed, request.reading, log),
                        headersOf("-m", request.moving, request.reading, log),
@@ -130,7 +131,7 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
                                  "written. Allowed: tessera-transform --inverse with the result.");
   const std::string ofDimension =
       "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension);
-  if (first.dimension == 2 && isIn4D)
+  if (first.dimension == 2 && isIn4D && !tellsDimension) // else its line is named later
     throw Error(ExitCode::usage,
                 ofDimension
                     + ", where the parameter file is for a series. Allowed: a series in one file, of "
