@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -154,22 +155,32 @@ void AtomicFile::fail(const std::string& wrong) const
                                : "."));
 }
 
-void writeTextFile(const std::string& path, std::string_view text, Sync sync)
-{
-  writeTextFile(path, std::vector{std::string(text)}, sync);
-}
+namespace {
 
-void writeTextFile(const std::string& path, const std::vector<std::string>& pieces, Sync sync)
+template <class Piece>
+void writePieces(const std::string& path, std::span<const Piece> pieces, Sync sync)
 {
   AtomicFile file(path);
   errno = 0;
   std::ofstream stream(file.temporaryPath(), std::ios::binary);
-  for (const std::string& piece : pieces) // nothing is written once one could not be
+  for (const Piece& piece : pieces) // nothing is written once one could not be
     stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));
   stream.close();
   if (!stream)
     file.fail("cannot be written whole (" + std::string(std::strerror(errno)) + ")");
   file.commit(sync);
+}
+
+}
+
+void writeTextFile(const std::string& path, std::string_view text, Sync sync)
+{
+  writePieces(path, std::span<const std::string_view>(&text, 1), sync);
+}
+
+void writeTextFile(const std::string& path, const std::vector<std::string>& pieces, Sync sync)
+{
+  writePieces(path, std::span(pieces), sync);
 }
 
 }
