@@ -259,7 +259,7 @@ private:
   std::deque<std::size_t> past_; // the slots of past steps, oldest first
   Norms norms_, trialNorms_;     // at position_ and at trial_
   double slope_ = 0;             // of the value along direction_
-  /// Of all steps, changes of the gradient, and of the gradient, which is last.
+  /// The products of vectorOf(i) and vectorOf(j). Those of places that are not used yet are 0.
   std::vector<std::vector<double>> products_;
 };
 

@@ -27,7 +27,7 @@ template <int D>
 class StageOutputs {
 public:
   /// `folder` is the path that was given, with a slash at its end. The stage must outlive this. `digests`, if
-  /// not null, gets those of transforms and results while they are written.
+  /// not null, gets those of result images while they are written.
   StageOutputs(const Registry&, const RunningStage<D>&, std::string folder, InitialFile, Log&,
                OutputDigests* digests = nullptr);
 

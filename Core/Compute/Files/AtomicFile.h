@@ -51,7 +51,7 @@ private:
 
 /// Writes a complete text file or none. Throws Error(unwritableOutput).
 void writeTextFile(const std::string& path, std::string_view text, Sync = Sync::yes);
-/// The same for a text in pieces.
+/// Writes the pieces of a text one after the other, and otherwise does the same.
 void writeTextFile(const std::string& path, const std::vector<std::string>& pieces, Sync = Sync::yes);
 
 }

@@ -25,10 +25,9 @@ private:
   ChainPointer<3> chain_;
 };
 
-/// What lies at one time of a series, carried to all times by T of a groupwise result: y of the time t goes
-/// to T(x, time), where T(x, t) = y, and both are at that time then. What is at it stays, also where the
-/// inverse leads beyond the grid of a spline, so that no root is found. Programs make it; no file can name
-/// it.
+/// Carries what lies at one time of a series to all times by T of a groupwise result: y of the time t goes
+/// to T(x, time), where T(x, t) = y. Points that are at that time already stay, also where the inverse leads
+/// beyond the grid of a spline, so that no root is found. Programs make it; no file can name it.
 template <int D>
 class FromTimeTransform final : public Transform<D> {
 public:

@@ -39,7 +39,7 @@ struct TransformFileSource {
 /// Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
-/// The same text in pieces, of which a million numbers have many, so that nobody has to put them together.
+/// Gives that text in pieces, so that nobody has to put the text of a million numbers together.
 template <int D>
 std::vector<std::string> transformFilePieces(const TransformFileSource<D>& source,
                                              std::vector<std::string>& warnings);
