@@ -160,9 +160,9 @@ void ReducedDimensionBSplineInterpolator<D>::evaluate(Context&, const ListSample
   thread_local Answers<D> answers;
   sliceOf.resize(points.count);
   for (std::size_t i = 0; i < points.count; ++i) {
-    const double nearest = nearestTime(pointToIndex_.along(D - 1, points.at(i)));
-    const bool isInside = nearest >= 0 && nearest < static_cast<double>(slices_.size());
-    sliceOf[i] = isInside ? static_cast<std::size_t>(nearest) : slices_.size();
+    const double time = pointToIndex_.along(D - 1, points.at(i));
+    const auto count = static_cast<int>(slices_.size());
+    sliceOf[i] = static_cast<std::size_t>(isInTimes(count, time) ? nearestTimeOf(count, time) : count);
   }
   sorted.sort(points, sliceOf, slices_.size());
   std::fill_n(values, points.count, 0.0f);

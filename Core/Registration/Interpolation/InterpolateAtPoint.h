@@ -270,11 +270,11 @@ TESSERA_HOST_DEVICE inline bool valueAt(const SlicedSeriesOnCuda<D>& slices, con
   TESSERA_UNROLL
   for (int d = 0; d < D; ++d)
     gradientPerMm[d] = 0;
-  const double nearest = nearestTime(slices.pointToIndex.along(D - 1, pointMm));
-  if (!(nearest >= 0 && nearest < slices.count))
+  const double time = slices.pointToIndex.along(D - 1, pointMm);
+  if (!isInTimes(slices.count, time))
     return false;
   InterpolatorOnCuda<D - 1> slice = slices.first;
-  slice.coefficients += static_cast<long long>(nearest) * slices.voxelsOfSlice;
+  slice.coefficients += static_cast<long long>(nearestTimeOf(slices.count, time)) * slices.voxelsOfSlice;
   Vec<D - 1> inSliceMm;
   TESSERA_UNROLL
   for (int d = 0; d < D - 1; ++d)

@@ -28,16 +28,17 @@ struct InterpolatorOnCuda {
   }
 };
 
-/// The number of the time that is nearest to an index along the axis of time of a series; it may lie beyond
-/// the series.
-TESSERA_HOST_DEVICE inline double nearestTime(double index)
+/// Whether an index along the axis of time lies in a series: up to half a time before the first one and after
+/// the last one, where it ends.
+TESSERA_HOST_DEVICE inline bool isInTimes(int count, double index)
 {
-  return floor(index + 0.5);
+  return index >= -0.5 && index < count - 0.5;
 }
-/// The same, held to the times 0 to count - 1.
+/// The number of the time that is nearest to such an index, held to the times 0 to count - 1. Halfway between
+/// two it is the even one, as in elastix.
 TESSERA_HOST_DEVICE inline int nearestTimeOf(int count, double index)
 {
-  const double nearest = nearestTime(index);
+  const double nearest = rint(index);
   return nearest > 0 ? static_cast<int>(nearest < count ? nearest : count - 1) : 0;
 }
 

@@ -32,13 +32,15 @@ TEST(LinearStackTransformTest, MapsEachPointByTheTransformOfTheNearestTime)
   EXPECT_EQ(started(transform), std::vector<double>(12, 0.0));
   const std::vector<double> parameters = randomVector(12, 3);
   const Vec<2> center = centerOf(transform);
-  const Points<3> points = randomPoints<3>(200, 9, {-5, -30, -5}, {60, 25, 15});
+  Points<3> points = randomPoints<3>(200, 9, {-5, -30, -5}, {60, 25, 15});
+  for (std::size_t i = 0; i < 5; ++i) // halfway between two times, of which the even one counts, as in elastix
+    points.mm[2][i] = 2.5 * static_cast<double>(i);
 
   const Points<3> found = mapped<3>(transform, parameters, points);
 
   for (std::size_t i = 0; i < points.count(); ++i) {
     const auto time =
-        static_cast<std::size_t>(std::clamp(std::round((points.mm[2][i] - 1.25) / 2.5), 0.0, 3.0));
+        static_cast<std::size_t>(std::clamp(std::nearbyint((points.mm[2][i] - 1.25) / 2.5), 0.0, 3.0));
     const double *const p = parameters.data() + 3 * time, c = std::cos(p[0]), s = std::sin(p[0]);
     const double x = points.mm[0][i] - center[0], y = points.mm[1][i] - center[1];
     ASSERT_NEAR(found.mm[0][i], c * x - s * y + center[0] + p[1], 1e-12);
