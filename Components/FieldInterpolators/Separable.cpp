@@ -2,7 +2,6 @@
 
 #include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Log.h"
 
 namespace tessera {
@@ -41,9 +40,6 @@ template <int D>
 void Separable<D>::jacobians(Context& context, const AlignedField<D>& field,
                              const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
-  if (target.layout == FieldLayout::padded)
-    throw Error(ExitCode::usage,
-                "Jacobians: the padded layout: it has room for 4 values. Allowed: planar or interleaved.");
   if (context.onCuda())
     separableJacobiansOnCuda(context, field, coefficients.onCuda, target);
   else

@@ -13,19 +13,8 @@ using namespace separable;
 constexpr int usualThreads = 256, maxThreads = 1024, blocksOfUsual = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
-// An explicit store to global memory: the compiler can no longer see that an address hidden from it is
-// global.
-__device__ __forceinline__ void storeGlobal(float* to, float value)
-{
-  asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(value));
-}
-__device__ __forceinline__ void storeGlobal(float* to, const float4& v)
-{
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w));
-}
-
-/// Writes D values a voxel, either planar (with FieldStore's strides) or as one float4.
-template <int D, bool Padded>
+/// Writes D values a voxel.
+template <int D>
 struct FieldSink {
   float* to[D];
   unsigned toRow = 0, perRow;
@@ -44,23 +33,20 @@ struct FieldSink {
   }
   __device__ void operator()(const float (&u)[D])
   {
-    if constexpr (Padded) {
-      storeGlobal(to[0] + toRow, make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0));
-    } else {
+    // An explicit store: the compiler no longer sees that the hidden address is one of global memory.
 #pragma unroll
-      for (int c = 0; c < D; ++c)
-        storeGlobal(to[c] + toRow, u[c]);
-    }
+    for (int c = 0; c < D; ++c)
+      asm volatile("st.global.f32 [%0], %1;" ::"l"(to[c] + toRow), "f"(u[c]));
     toRow += perRow;
   }
 };
 
-template <int D, int Order, bool Padded, int MaxThreads>
+template <int D, int Order, int MaxThreads>
 __global__ void __launch_bounds__(MaxThreads, blocksOfUsual* usualThreads / MaxThreads)
     displacements(const __grid_constant__ March<D> m)
 {
   extern __shared__ float4 shared[];
-  displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D, Padded>(m, place); });
+  displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D>(m, place); });
 }
 
 /// The number of rows in a block. Memory takes writes at full speed only if those in flight lie close
@@ -81,10 +67,9 @@ template <int D>
 BlockShape shapeOfBlocks(const AlignedField<D>& field, const FieldTarget& target)
 {
   const int voxels = field.axes[0].voxels;
-  const int usual =
-      target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
-  const int warps = std::clamp(BlockThreads::orUsual(32 * depthOf<D> * usual) / (32 * depthOf<D>), 1,
-                               std::min(maxThreads / (32 * depthOf<D>), ceilDiv(voxels, 32)));
+  const int warps =
+      std::clamp(BlockThreads::orUsual(32 * depthOf<D> * warpsOfFewestBlocks(voxels)) / (32 * depthOf<D>), 1,
+                 std::min(maxThreads / (32 * depthOf<D>), ceilDiv(voxels, 32)));
   return shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
 }
 
@@ -94,12 +79,8 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
 {
   const BlockShape shape = shapeOfBlocks(field, target);
   const March<D> march = marchOf(field, coefficients, target, shape);
-  const bool padded = target.layout == FieldLayout::padded,
-             large = 32 * depthOf<D> * shape.warps > usualThreads;
-  const auto kernel =
-      large ? padded ? displacements<D, Order, true, maxThreads> : displacements<D, Order, false, maxThreads>
-      : padded ? displacements<D, Order, true, usualThreads>
-               : displacements<D, Order, false, usualThreads>;
+  const auto kernel = 32 * depthOf<D> * shape.warps > usualThreads ? displacements<D, Order, maxThreads>
+                                                                   : displacements<D, Order, usualThreads>;
   tellLaunch(kernel, blocksOf(march), threadsOf(shape), sharedBytes<D>(shape));
   kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
@@ -112,8 +93,8 @@ SeparableLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
   const BlockShape shape = shapeOfBlocks(field, FieldTarget{});
   const dim3 grid = blocksOf(marchOf(field, nullptr, {}, shape));
   const int threads = 32 * shape.warps * shape.depth;
-  const auto kernel = threads > usualThreads ? displacements<3, 3, false, maxThreads>
-                                             : displacements<3, 3, false, usualThreads>;
+  const auto kernel =
+      threads > usualThreads ? displacements<3, 3, maxThreads> : displacements<3, 3, usualThreads>;
   return {tessera::shapeOf(kernel, 1.0 * grid.x * grid.y * grid.z, threads, sharedBytes<3>(shape)),
           {grid.x, grid.y, grid.z},
           shape.warps,

@@ -56,7 +56,6 @@ struct FieldCoefficients {
 enum class FieldLayout {
   planar,      // c * V + v
   interleaved, // v * N + c
-  padded,      // v * 4 + c, the rest zero; N <= 4
 };
 
 /// Arrays on the context's device that receive a field. Bricks of voxels (of a size that the method chooses)
@@ -89,7 +88,7 @@ public:
 
   /// Whether the two functions below are there; otherwise they throw Error(usage).
   virtual bool hasDerivatives() const { return false; }
-  /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column. The padded layout is not allowed.
+  /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column.
   virtual void jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&,
                          const FieldTarget&) const;
   /// det dT/dx, one component.

@@ -49,7 +49,7 @@ ProgramText benchText()
       {{"What",
         {volume, transform, tile, method,
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
-         ownOption("layouts", "", "interleaved and padded fields too"),
+         ownOption("layouts", "", "bsi: interleaved fields, too"),
          ownOption("explain", "", "bsi: every method, with tables of what limits each"), metric, bins, sigma,
          matrix, pixels, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
          ownOption("table", "",

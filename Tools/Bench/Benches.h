@@ -29,7 +29,7 @@ struct BsiSettings {
   std::vector<std::array<int, 3>> volumes; // in voxels
   std::vector<double> tiles;               // spacing of control points in voxels
   std::vector<std::string> methods;        // empty: all methods of the device
-  bool layouts = false;                    // measure interleaved and padded fields, too
+  bool layouts = false;                    // measure interleaved fields, too
   bool explain = false;                    // with tables of what limits each method
   std::size_t repeats = 11;
 };

@@ -34,13 +34,6 @@ void interleave(const float* const* rows, std::size_t first, std::size_t count, 
       out[i * Components + c] = rows[c][first + i];
 }
 
-void pad(const float* const* rows, int components, std::size_t first, std::size_t count, float* out)
-{
-  for (std::size_t i = 0; i < count; ++i)
-    for (int c = 0; c < 4; ++c)
-      out[i * 4 + c] = c < components ? rows[c][first + i] : 0;
-}
-
 }
 
 AxisTable::AxisTable(const FieldAxis& axis, int order, bool withDerivatives)
@@ -89,14 +82,10 @@ void FieldWriter::write(std::size_t firstVoxel, std::size_t count, const float* 
     return;
   }
   constexpr std::size_t piece = 256;
-  const bool padded = target_.layout == FieldLayout::padded;
-  const std::size_t values = padded ? 4 : components_;
   float together[piece * 9];
   for (std::size_t first = 0; first < count; first += piece) {
     const std::size_t part = std::min(piece, count - first);
-    if (padded)
-      pad(rows, components_, first, part, together);
-    else if (components_ == 3)
+    if (components_ == 3)
       interleave<3>(rows, first, part, together);
     else if (components_ == 2)
       interleave<2>(rows, first, part, together);
@@ -106,7 +95,7 @@ void FieldWriter::write(std::size_t firstVoxel, std::size_t count, const float* 
       interleave<9>(rows, first, part, together);
     else
       interleave<1>(rows, first, part, together);
-    std::copy_n(together, part * values, target_.values + (firstVoxel + first) * values);
+    std::copy_n(together, part * components_, target_.values + (firstVoxel + first) * components_);
   }
 }
 

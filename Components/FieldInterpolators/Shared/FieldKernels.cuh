@@ -45,7 +45,6 @@ struct FieldStore {
   float* values;
   const std::uint8_t* mask;
   std::size_t perVoxel, perComponent;
-  int channels; // components, and padding in the padded layout
 
   TESSERA_HOST_DEVICE bool wants(std::size_t voxel) const { return mask == nullptr || mask[voxel] != 0; }
 
@@ -53,11 +52,6 @@ struct FieldStore {
   template <int N>
   TESSERA_HOST_DEVICE void all(std::size_t voxel, const float (&components)[N]) const
   {
-    if (channels > N) {
-      storeOnce(reinterpret_cast<float4*>(values) + voxel,
-                make_float4(components[0], components[1], N > 2 ? components[N - 1] : 0, 0));
-      return;
-    }
     TESSERA_UNROLL
     for (int c = 0; c < N; ++c)
       storeOnce(values + (voxel * perVoxel + c * perComponent), components[c]);
@@ -65,12 +59,10 @@ struct FieldStore {
 };
 
 template <int D>
-FieldStore fieldStoreOf(const AlignedField<D>& field, const FieldTarget& target)
+FieldStore fieldStoreOf(const AlignedField<D>& field, const FieldTarget& target, std::size_t components = D)
 {
-  const bool planar = target.layout == FieldLayout::planar, padded = target.layout == FieldLayout::padded;
-  const int channels = padded ? 4 : D;
-  return {target.values, target.mask, planar ? 1 : static_cast<std::size_t>(channels),
-          planar ? field.voxelCount() : 1, channels};
+  const bool planar = target.layout == FieldLayout::planar;
+  return {target.values, target.mask, planar ? 1 : components, planar ? field.voxelCount() : 1};
 }
 
 /// The control points of each component, x fastest; points[2] is 1 in 2D.

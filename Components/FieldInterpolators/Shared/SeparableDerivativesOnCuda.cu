@@ -134,7 +134,7 @@ PhysicalAxes<D> physicalAxesOf(const AlignedField<D>& field)
 
 template <int D, int Order, class Result>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
-            const FieldTarget& target, int components)
+            const FieldTarget& target, std::size_t components)
 {
   constexpr int arrays = D == 3 ? 2 : 1;
   const BlockShape shape = shapeFor(field, warpsOfFewestIdleLanes(field.axes[0].voxels), wantedRows, 1,
@@ -142,9 +142,7 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
   const std::size_t bytes =
       (arrays * shape.area() + 2 * shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
   March<D> march = marchOf(field, coefficients, target, shape);
-  march.store.channels = components;
-  march.store.perVoxel = target.layout == FieldLayout::planar ? 1 : components;
-  march.store.perComponent = target.layout == FieldLayout::planar ? field.voxelCount() : 1;
+  march.store = fieldStoreOf(field, target, components);
   derivatives<D, Order, Result><<<blocksOf(march), threadsOf(shape), bytes, cudaStreamOf(context)>>>(
       march, Result{physicalAxesOf(field)});
   checkLaunch("separable derivatives");
@@ -152,7 +150,7 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
 
 template <template <int> class Result, int D>
 void launchByOrder(Context& context, const AlignedField<D>& field, const float* coefficients,
-                   const FieldTarget& target, int components)
+                   const FieldTarget& target, std::size_t components)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
     withConstant<1, 3>(field.order, [&]<int Order>() {

@@ -1,7 +1,6 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
 
 #include "Components/FieldInterpolators/Shared/SeparableRows.h"
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
@@ -322,9 +321,6 @@ template <int D>
 void separableJacobians(Context& context, const AlignedField<D>& field, const double* coefficients,
                         const FieldTarget& target)
 {
-  if (target.layout == FieldLayout::padded)
-    throw Error(ExitCode::usage, "spatial Jacobian of a field: padded layout: it has " + std::to_string(D * D)
-                                     + " components. Allowed: planar, interleaved.");
   compute<D, Wanted::jacobians>(context, field, coefficients, target);
 }
 

@@ -19,8 +19,7 @@ namespace tessera {
 template <int D>
 void separableDisplacements(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&);
 
-/// dT_row/dx_column of T(x) = x + u(x), as component row * D + column. Throws Error(usage) in the padded
-/// layout.
+/// dT_row/dx_column of T(x) = x + u(x), as component row * D + column.
 template <int D>
 void separableJacobians(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&);
 

@@ -39,7 +39,7 @@ struct TileLaunch {
   int rowsAtOnce;         // rows that are gathered before they are stored
   unsigned gapReciprocal; // 2^32 / tile if rowPitch leaves a gap after each tile, else 0
 
-  explicit TileLaunch(const TiledField& tiled) : field(tiled)
+  TileLaunch(const TiledField& tiled, int components) : field(tiled)
   {
     double least = costOf(5);
     for (int shift = 4; shift >= 0; --shift)
@@ -51,7 +51,7 @@ struct TileLaunch {
     warpsAlongX = ceilDiv(tiled.axes[0].tiles, 1 << lanesShift);
     blocksAlongY = ceilDiv(ceilDiv(tiled.axes[1].tiles, 32 >> lanesShift), warpsPerTileBlock);
     const std::size_t warps = static_cast<std::size_t>(warpsAlongX) * blocksAlongY * warpsPerTileBlock
-                              * tiled.axes[2].tiles * tiled.store.channels;
+                              * tiled.axes[2].tiles * components;
     tilesPerThread = std::clamp(static_cast<int>(warps / enoughWarps), 1, maxTilesPerThread);
     rowPitch = static_cast<int>(tile | 1);
     rowsAtOnce = std::clamp(floatsPerLane / rowPitch, 1, tiled.axes[1].tile);
@@ -140,7 +140,7 @@ public:
   TESSERA_HOST_DEVICE void startSlice(int z, float4 entry)
   {
     const TiledField& field = launch_.field;
-    sliceInside_ = component_ < D && slicesZ_.hasInside(z);
+    sliceInside_ = slicesZ_.hasInside(z);
     sliceVoxel_ = static_cast<std::ptrdiff_t>(field.voxel(0, tileY_ * axis(1).tile - axis(1).before,
                                                           tileZ_ * axis(2).tile - axis(2).before + z))
                   + firstX_;
@@ -238,7 +238,7 @@ private:
   {
     const TiledField& field = launch_.field;
     const int width = field.grid.points[0];
-    const float* slice = field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
+    const float* slice = field.grid.coefficients + component_ * field.grid.perComponent
                          + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k)
                                * (static_cast<std::size_t>(width) * field.grid.points[1]);
     TESSERA_UNROLL
@@ -328,8 +328,8 @@ TileKernel tileKernelFor(int tileX)
 template <int D, class Method>
 void launchThreadPerTile(const Context& context, const TiledField& tiled, const char* name)
 {
-  const TileLaunch launch(tiled);
-  const dim3 blocks(launch.warpsAlongX * launch.blocksAlongY, launch.field.store.channels,
+  const TileLaunch launch(tiled, D);
+  const dim3 blocks(launch.warpsAlongX * launch.blocksAlongY, D,
                     ceilDiv(launch.field.axes[2].tiles, launch.tilesPerThread));
   const std::size_t rowBytes = warpsPerTileBlock * launch.rowsAtOnce * 32 * launch.rowPitch * sizeof(float);
   const TileKernel kernel = tileKernelFor<D, Method>(launch.field.axes[0].tile);

@@ -25,7 +25,7 @@ FieldFunction<D> underTest(const std::string& name, int components, const Device
              const FieldTarget& target) {
     constexpr std::size_t guard = 1024;
     constexpr float untouched = -4321;
-    const std::size_t count = valueCount(target.layout, components, field.voxelCount());
+    const std::size_t count = components * field.voxelCount();
     Context context = contextUnderTest();
     const std::vector<float> points(coefficients.begin(), coefficients.end());
     std::vector<float> values(count + 2 * guard, untouched);

@@ -169,19 +169,11 @@ std::vector<double> naiveDisplacementsMm(const AlignedField<D>& field,
   return values;
 }
 
-/// Where component c of voxel v stands in an array of `components` by `voxels`, and how many values that
-/// array has.
+/// Where component c of voxel v stands in an array of `components` by `voxels`.
 inline std::size_t positionIn(FieldLayout layout, std::size_t components, std::size_t voxels, std::size_t c,
                               std::size_t v)
 {
-  return layout == FieldLayout::planar        ? c * voxels + v
-         : layout == FieldLayout::interleaved ? v * components + c
-                                              : v * 4 + c;
-}
-
-inline std::size_t valueCount(FieldLayout layout, std::size_t components, std::size_t voxels)
-{
-  return layout == FieldLayout::padded ? 4 * voxels : components * voxels;
+  return layout == FieldLayout::planar ? c * voxels + v : v * components + c;
 }
 
 template <int D>

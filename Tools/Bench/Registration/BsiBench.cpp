@@ -233,8 +233,8 @@ private:
   {
     caseOfVolume_ = extentsName(volume);
     const std::size_t voxels = static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
-    field_ = Buffer<float>(context_, 4 * voxels);
-    for (const int channels : {1, 3, 4}) {
+    field_ = Buffer<float>(context_, components * voxels);
+    for (const int channels : {1, components}) {
       const std::size_t bytes = channels * voxels * sizeof(float);
       const BenchTimes times = clock_.time([&] { fillBytes(context_, field_.span().data(), bytes); });
       fillMs_[channels] = times.ms;
@@ -286,22 +286,20 @@ private:
                      const AlignedField<3>& field, const Coefficients& coefficients)
   {
     const auto voxels = static_cast<double>(field.voxelCount());
-    const auto measure = [&](FieldLayout layout, int channels, const std::string& suffix) {
+    const auto measure = [&](FieldLayout layout, const std::string& suffix) {
       const FieldTarget target{field_.span().data(), layout, nullptr};
       const BenchTimes times =
           clock_.time([&] { method.displacements(context_, field, coefficients.view(), target); });
-      add(caseName, method.name() + suffix, times, voxels, voxels * channels * sizeof(float),
-          fillMs_[channels], "fill");
+      add(caseName, method.name() + suffix, times, voxels, voxels * components * sizeof(float),
+          fillMs_[components], "fill");
     };
-    if (settings_.layouts) {
-      measure(FieldLayout::interleaved, components, " interleaved");
-      measure(FieldLayout::padded, 4, " padded");
-    }
+    if (settings_.layouts)
+      measure(FieldLayout::interleaved, " interleaved");
     launchListener = &measured_.back().launch;
     method.displacements(context_, field, coefficients.view(),
                          {field_.span().data(), FieldLayout::planar, nullptr});
     launchListener = nullptr;
-    measure(FieldLayout::planar, components, "");
+    measure(FieldLayout::planar, "");
     addErrors(field, coefficients);
   }
 
@@ -356,7 +354,7 @@ private:
   std::vector<MeasuredField> measured_; // what the tables are made of
   Buffer<float> field_;
   std::string caseOfVolume_;
-  double fillMs_[5] = {};
+  double fillMs_[components + 1] = {};
 };
 
 }

@@ -105,7 +105,7 @@ TEST_F(SeparableTest, EveryLayoutOfDerivativesHoldsTheSameBits)
 TEST_F(SeparableTest, BricksWithoutMaskAreLeftAlone)
 {
   const AlignedField<3> field = coveredField<3>({301, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3);
-  for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded})
+  for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved})
     expectOnlyMaskedBricks<3>(displacements<3>(), field, 3, layout);
   expectOnlyMaskedBricks<3>(jacobians<3>(), field, 9, FieldLayout::planar);
   expectOnlyMaskedBricks<3>(determinants<3>(), field, 1, FieldLayout::planar);
@@ -130,17 +130,6 @@ TEST_F(SeparableTest, AGridWithoutAnySupportIsTheIdentity)
     for (const float value : filled<3>(determinants<3>(), field, coefficients, 1))
       ASSERT_NEAR(value, 1, 10 * singleRounding(1));
   }
-}
-
-TEST_F(SeparableTest, JacobiansDoNotFitThePaddedLayout)
-{
-  const AlignedField<3> field = coveredField<3>({9, 9, 9}, {5, 5, 5}, {0, 0, 0}, 3);
-  EXPECT_EQ(errorText(
-                [&] {
-                  Separable<3>().jacobians(context, field, {}, {nullptr, FieldLayout::padded, nullptr});
-                },
-                ExitCode::usage),
-            "Jacobians: the padded layout: it has room for 4 values. Allowed: planar or interleaved.");
 }
 
 }
