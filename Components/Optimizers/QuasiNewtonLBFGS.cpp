@@ -5,7 +5,6 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -61,7 +60,7 @@ public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
       const IterationSink& sink, std::vector<Buffer<double>>& vectors)
       : LineSearchRun(cost, settings, level, position, sink, vectors, true), settings_(settings),
-        vectors_(vectors), products_(2 * settings.memory + 1, std::vector<double>(2 * settings.memory + 1))
+        vectors_(vectors), products_(ofGradient_ + 1, std::vector<double>(ofGradient_ + 1))
   {
   }
 
@@ -94,11 +93,21 @@ private:
     double position = 0, gradient = 0;
   };
 
+  /// The cost at position_, and the products of its gradient with itself and with all vectors of past steps.
   void evaluate()
   {
-    report_.value = cost_.evaluate(position_.span(), gradient_.span());
-    norms_ = {norm(context_, position_.span()), norm(context_, gradient_.span())};
+    const std::vector<std::size_t> vectors = vectorsOfSteps();
+    const auto g = gradient_.span();
+    std::vector<VectorPair> pairs{{position_.span(), position_.span()}, {g, g}};
+    for (const std::size_t vector : vectors)
+      pairs.push_back({g, vectorOf(vector)});
+    std::vector<double> found;
+    report_.value = cost_.evaluateWithProducts(position_.span(), g, pairs, found);
+    norms_ = {std::sqrt(found[0]), std::sqrt(found[1])};
     requireFinite(name, level_, report_.iterations, report_.value, norms_.gradient);
+    setProduct(ofGradient_, ofGradient_, found[1]);
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      setProduct(ofGradient_, vectors[i], found[2 + i]);
   }
 
   bool gradientHasVanished() const
@@ -132,8 +141,7 @@ private:
   bool computeDirection()
   {
     std::vector<double> weights(products_.size());
-    const std::size_t ofGradient = 2 * settings_.memory;
-    weights[ofGradient] = -1;
+    weights[ofGradient_] = -1;
     const auto productWith = [&](std::size_t vector) {
       double sum = 0;
       for (std::size_t i = 0; i < weights.size(); ++i)
@@ -141,10 +149,8 @@ private:
       return sum;
     };
     if (past_.empty()) {
-      weights[ofGradient] = -1 / norms_.gradient;
-      products_[ofGradient][ofGradient] = norms_.gradient * norms_.gradient;
+      weights[ofGradient_] = -1 / norms_.gradient;
     } else {
-      findProducts();
       const auto curvature = [&](std::size_t slot) { return products_[2 * slot][2 * slot + 1]; };
       const double scale = curvature(past_.back()) / products_[2 * past_.back() + 1][2 * past_.back() + 1];
       if (!(scale > 0)) {
@@ -162,38 +168,51 @@ private:
       for (const std::size_t slot : past_)
         weights[2 * slot] += alphas[slot] - productWith(2 * slot + 1) / curvature(slot);
     }
-    slope_ = productWith(ofGradient);
+    slope_ = productWith(ofGradient_);
     double squared = 0;
-    std::vector<WeightedVector> terms{{weights[ofGradient], gradient_.span()}};
+    std::vector<WeightedVector> terms{{weights[ofGradient_], gradient_.span()}};
     for (std::size_t i = 0; i < weights.size(); ++i)
       squared += weights[i] * productWith(i);
-    for (const std::size_t slot : past_)
-      for (const std::size_t i : {2 * slot, 2 * slot + 1})
-        terms.push_back({weights[i], vectorOf(i)});
+    for (const std::size_t i : vectorsOfSteps())
+      terms.push_back({weights[i], vectorOf(i)});
     directionNorm_ = std::sqrt(std::max(0.0, squared));
     sumInto(context_, terms, {}, direction_.span());
     return true;
   }
 
-  /// Searches along direction_; the point found is in trial_ and trialGradient_. If the cost fails on the
-  /// way, the level ends at position_.
+  /// Searches along direction_; the point found is in trial_ and trialGradient_, and their products with the
+  /// vectors that stay in ofTrial_. If the cost fails on the way, the level ends at position_.
   bool searchAlongDirection()
   {
     const auto d = direction_.span();
     const LinePoint start{0, report_.value, slope_};
+    staying_ = vectorsOfSteps(past_.size() == settings_.memory ? 1 : 0);
+    ofDirection_.clear();
     if (slope_ >= 0) { // the search ends where it begins
       trialNorms_ = norms_;
       copyInto(context_, position_.span(), trial_.span());
       copyInto(context_, gradient_.span(), trialGradient_.span());
     }
     const auto evaluate = [&](double step) {
-      const double value = evaluateAt(step, trialGradient_.span());
-      const auto found = trialGradient_.span();
-      const std::vector<double> there =
-          dots(context_, {{trial_.span(), trial_.span()}, {found, found}, {found, d}});
-      trialNorms_ = {std::sqrt(there[0]), std::sqrt(there[1])};
+      const auto g = trialGradient_.span();
+      std::vector<VectorPair> pairs{{trial_.span(), trial_.span()}, {g, d}, {g, g}, {g, gradient_.span()}};
+      for (const std::size_t vector : staying_)
+        pairs.push_back({g, vectorOf(vector)});
+      const std::size_t ofTrial = pairs.size();
+      if (ofDirection_.empty()) { // they do not change along the line
+        pairs.insert(pairs.end(), {{d, d}, {d, gradient_.span()}});
+        for (const std::size_t vector : staying_)
+          pairs.push_back({d, vectorOf(vector)});
+      }
+      std::vector<double> found;
+      moveAlong(step);
+      const double value = cost_.evaluateWithProducts(trial_.span(), g, pairs, found);
+      ofTrial_.assign(found.begin() + 1, found.begin() + static_cast<std::ptrdiff_t>(ofTrial));
+      if (ofDirection_.empty())
+        ofDirection_.assign(found.begin() + static_cast<std::ptrdiff_t>(ofTrial), found.end());
+      trialNorms_ = {std::sqrt(found[0]), std::sqrt(found[2])};
       requireFinite(name, level_, report_.iterations, value, trialNorms_.gradient);
-      return LinePoint{step, value, there[2]};
+      return LinePoint{step, value, found[1]};
     };
     const auto watch = [&](const LineSearchState& state) {
       lineRow(state, std::to_string(state.iteration), trialGradient_);
@@ -210,48 +229,56 @@ private:
     }
   }
 
+  /// Keeps the step s = step d and the change of the gradient z = g' - g. Their products follow from those of
+  /// the search: s . v = step d . v and z . v = g' . v - g . v.
   void remember()
   {
-    if (settings_.memory == 0)
+    if (ofDirection_.empty()) // the search ended where it began
       return;
-    std::size_t slot = past_.size();
-    if (slot == settings_.memory) { // the new step takes over the vectors of the oldest one
-      slot = past_.front();
-      past_.pop_front();
+    const double step = line_.point.step, withDirection = ofTrial_[0], squared = ofTrial_[1],
+                 withBefore = ofTrial_[2];
+    if (settings_.memory > 0) {
+      std::size_t slot = past_.size();
+      if (slot == settings_.memory) { // the new step takes over the vectors of the oldest one
+        slot = past_.front();
+        past_.pop_front();
+      }
+      past_.push_back(slot);
+      const std::size_t s = 2 * slot, z = s + 1;
+      scaleInto(context_, step, direction_.span(), vectorOf(s));
+      const WeightedVector change[] = {{1, trialGradient_.span()}, {-1, gradient_.span()}};
+      sumInto(context_, change, {}, vectorOf(z));
+      for (std::size_t i = 0; i < staying_.size(); ++i) {
+        setProduct(s, staying_[i], step * ofDirection_[2 + i]);
+        setProduct(z, staying_[i], ofTrial_[3 + i] - products_[ofGradient_][staying_[i]]);
+      }
+      setProduct(s, s, step * step * ofDirection_[0]);
+      setProduct(s, z, step * (withDirection - ofDirection_[1]));
+      setProduct(z, z, squared - withBefore - (withBefore - products_[ofGradient_][ofGradient_]));
+      setProduct(ofGradient_, s, step * withDirection);
+      setProduct(ofGradient_, z, squared - withBefore);
     }
-    past_.push_back(slot);
-    scaleInto(context_, line_.point.step, direction_.span(), vectorOf(2 * slot));
-    const WeightedVector change[] = {{1, trialGradient_.span()}, {-1, gradient_.span()}};
-    sumInto(context_, change, {}, vectorOf(2 * slot + 1));
+    for (std::size_t i = 0; i < staying_.size(); ++i)
+      setProduct(ofGradient_, staying_[i], ofTrial_[3 + i]);
+    setProduct(ofGradient_, ofGradient_, squared);
   }
 
   /// The step of a slot for an even number, its change of the gradient for an odd one; last the gradient.
   std::span<double> vectorOf(std::size_t number)
   {
-    return number == 2 * settings_.memory ? gradient_.span() : vectors_.at(vectorsOfRun + number).span();
+    return number == ofGradient_ ? gradient_.span() : vectors_.at(vectorsOfRun + number).span();
   }
-
-  /// The products of the newest pair and of the gradient with each other and with all others.
-  void findProducts()
+  /// Their numbers for past steps, oldest first, but for the `without` oldest ones.
+  std::vector<std::size_t> vectorsOfSteps(std::size_t without = 0) const
   {
-    const std::size_t newest = past_.back();
-    const std::array added{2 * settings_.memory, 2 * newest, 2 * newest + 1};
-    std::vector<std::size_t> others;
-    for (const std::size_t slot : past_)
-      if (slot != newest)
-        others.insert(others.end(), {2 * slot, 2 * slot + 1});
-    std::vector<std::array<std::size_t, 2>> which;
-    std::vector<VectorPair> pairs;
-    for (const std::size_t a : added) {
-      others.push_back(a);
-      for (const std::size_t b : others) {
-        which.push_back({a, b});
-        pairs.push_back({vectorOf(a), vectorOf(b)});
-      }
-    }
-    const std::vector<double> found = dots(context_, pairs);
-    for (std::size_t i = 0; i < which.size(); ++i)
-      products_[which[i][0]][which[i][1]] = products_[which[i][1]][which[i][0]] = found[i];
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = without; i < past_.size(); ++i)
+      numbers.insert(numbers.end(), {2 * past_[i], 2 * past_[i] + 1});
+    return numbers;
+  }
+  void setProduct(std::size_t i, std::size_t j, double product)
+  {
+    products_[i][j] = products_[j][i] = product;
   }
 
   const Level& settings_;
@@ -259,8 +286,14 @@ private:
   std::deque<std::size_t> past_; // the slots of past steps, oldest first
   Norms norms_, trialNorms_;     // at position_ and at trial_
   double slope_ = 0;             // of the value along direction_
+  const std::size_t ofGradient_ = 2 * settings_.memory;
   /// The products of vectorOf(i) and vectorOf(j). Those of places that are not used yet are 0.
   std::vector<std::vector<double>> products_;
+  std::vector<std::size_t> staying_; // the vectors that will be there after the search, too
+  /// Products of the gradient at trial_ with direction_, itself, gradient_, and the vectors that stay.
+  std::vector<double> ofTrial_;
+  /// Products of direction_ with itself, gradient_, and the vectors that stay.
+  std::vector<double> ofDirection_;
 };
 
 OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <functional>
@@ -26,6 +27,15 @@ public:
   /// Value over the current samples and, unless empty, the gradient. Throws Error(registrationFailed) if too
   /// few samples are valid.
   virtual double evaluate(std::span<const double> position, std::span<double> gradient) = 0;
+  /// Evaluates, and finds the products of pairs of vectors, of which the gradient may be one. On a CUDA
+  /// device the host waits once for all of it.
+  virtual double evaluateWithProducts(std::span<const double> position, std::span<double> gradient,
+                                      std::span<const VectorPair> pairs, std::vector<double>& products)
+  {
+    const double value = evaluate(position, gradient);
+    products = dots(context(), pairs);
+    return value;
+  }
 
   /// Position i, which stays as it is until the next call.
   using PositionAt = std::function<std::span<const double>(std::size_t i)>;

@@ -65,10 +65,15 @@ LineSearchRun::LineSearchRun(CostFunction& cost, const LineSearchLevel& settings
 {
 }
 
-double LineSearchRun::evaluateAt(double step, std::span<double> gradient)
+void LineSearchRun::moveAlong(double step)
 {
   const WeightedVector terms[] = {{1, position_.span()}, {step, direction_.span()}};
   sumInto(context_, terms, {}, trial_.span());
+}
+
+double LineSearchRun::evaluateAt(double step, std::span<double> gradient)
+{
+  moveAlong(step);
   return cost_.evaluate(trial_.span(), gradient);
 }
 

@@ -48,7 +48,9 @@ protected:
   {
     return report_.iterations >= static_cast<std::size_t>(settings_.iterations);
   }
-  /// The cost at position_ + step direction_, which is then in trial_.
+  /// Writes position_ + step direction_ to trial_.
+  void moveAlong(double step);
+  /// The cost there.
   double evaluateAt(double step, std::span<double> gradient);
   /// Called in a handler: a cost that fails during a search ends the level at position_. Any other error is
   /// thrown again.

@@ -8,7 +8,7 @@ namespace tessera::oncuda {
 
 /// Waits for the device.
 TESSERA_CUDA_ONLY std::vector<double> dots(const Context&, std::span<const VectorPair>);
-/// Writes a . b of each pair to the device's memory, without waiting.
+/// Writes a . b of each pair to memory of the device, or to pinned memory of the host, without waiting.
 TESSERA_CUDA_ONLY void dotsInto(const Context&, std::span<const VectorPair>, double* results);
 TESSERA_CUDA_ONLY double largestMagnitude(const Context&, std::span<const double> a);
 

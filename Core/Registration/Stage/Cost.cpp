@@ -15,6 +15,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::size_t fewProducts = 40; // more take memory of their own
+
 template <int D>
 ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t last)
 {
@@ -26,12 +28,14 @@ ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t la
 template <int D>
 Cost<D>::Cost(const Context& context, Level level)
     : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_(context.onCpu()),
-      level_(std::move(level)), forTheHost_(vectors_, level_.scales.size()),
+      level_(std::move(level)),
+      hasUnitScales_(std::ranges::all_of(level_.scales, [](double scale) { return scale == 1; })),
+      forTheHost_(vectors_, level_.scales.size()),
       gradients_(makeVectors(vectors_, level_.parts.size(), level_.scales.size())),
       reports_(level_.parts.size()), weights_(level_.parts.size())
 {
   times_.ofTerms.resize(level_.parts.size());
-  if (hasUnitScales()) { // hundreds of thousands of them
+  if (hasUnitScales_) { // hundreds of thousands of them
     inverseRootScales_ = Buffer<double>(vectors_, level_.scales.size());
     if (!onlyCountsMemory(vectors_))
       fill(vectors_, 1, inverseRootScales_.span());
@@ -43,8 +47,7 @@ Cost<D>::Cost(const Context& context, Level level)
   }
   if (vectors_.onCuda()) {
     parameters_ = Buffer<double>(vectors_, level_.scales.size());
-    squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
-    squaredNormsFound_ = PinnedValues<double>(vectors_, level_.parts.size());
+    products_ = PinnedValues<double>(vectors_, fewProducts);
   }
 }
 
@@ -83,7 +86,7 @@ Buffer<double> Cost<D>::positionOf(std::span<const double> parameters) const
 {
   Buffer<double> position;
   std::vector<double> scaled;
-  if (!hasUnitScales()) {
+  if (!hasUnitScales_) {
     scaled.resize(parameters.size());
     for (std::size_t i = 0; i < parameters.size(); ++i)
       scaled[i] = parameters[i] * std::sqrt(level_.scales[i]);
@@ -95,28 +98,40 @@ Buffer<double> Cost<D>::positionOf(std::span<const double> parameters) const
 
 template <int D>
 double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position,
-                        std::span<double> gradient)
+                        std::span<double> gradient, std::span<const VectorPair> pairs,
+                        std::vector<double>* products)
 {
   const Range range("evaluation");
   const HostClock all(context_);
   const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
+  // Whether the gradient can be made before the values of the terms are known.
+  const bool inOneGo = wantsGradient && vectors_.onCuda() && !level_.combination.relative;
   enqueueTerms(samplesOf, parameters, wantsGradient);
-  waitForTerms(wantsGradient);
+  if (inOneGo) {
+    weights_ = level_.combination.weights;
+    sumGradients(gradient);
+  }
+  waitForTerms(wantsGradient, inOneGo ? pairs : std::span<const VectorPair>());
   const double value = collectTerms(parameters, wantsGradient);
   times_.addEvaluations(wantsGradient, all.milliseconds(), 1);
-  if (!wantsGradient)
-    return value;
-  const std::size_t terms = level_.parts.size();
-  if (terms == 1 && weights_[0] == 1) {
-    multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
-    return value;
-  }
-  std::vector<WeightedVector> weighted;
-  for (std::size_t t = 0; t < terms; ++t)
-    weighted.push_back({weights_[t], ownGradient(t, true)});
-  sumInto(vectors_, weighted, inverseRootScales(), gradient);
+  if (wantsGradient && !inOneGo)
+    sumGradients(gradient);
+  if (products && inOneGo)
+    products->assign(&products_[0], &products_[0] + pairs.size());
+  else if (products)
+    *products = dots(vectors_, pairs);
   return value;
+}
+
+template <int D>
+void Cost<D>::sumGradients(std::span<double> gradient)
+{
+  const std::span<const double> factors = hasUnitScales_ ? std::span<const double>() : inverseRootScales();
+  std::vector<WeightedVector> weighted;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t)
+    weighted.push_back({weights_[t], ownGradient(t, true)});
+  sumInto(vectors_, weighted, factors, gradient);
 }
 
 /// Enqueues the terms that run on a CUDA device, and evaluates the others. The work of terms that read
@@ -167,26 +182,27 @@ double Cost<D>::collectTerms(std::span<const double> parameters, bool wantsGradi
   return value;
 }
 
-/// Waits for the work that was enqueued on a CUDA device, and for the norms of gradients that lie there.
 template <int D>
-void Cost<D>::waitForTerms(bool withGradients)
+void Cost<D>::waitForTerms(bool withGradients, std::span<const VectorPair> asked)
 {
   if (!context_.onCuda())
     return;
-  if (withGradients && wantsNorms() && vectors_.onCuda()) {
-    std::vector<VectorPair> pairs;
-    for (std::size_t t = 0; t < gradients_.size(); ++t)
-      pairs.push_back({ownGradient(t, true), ownGradient(t, true)});
-    oncuda::dotsInto(vectors_, pairs, squaredNorms_.span().data());
-    squaredNormsFound_.copyLater(squaredNorms_.span().data());
-  }
+  std::vector<VectorPair> pairs(asked.begin(), asked.end());
+  for (std::size_t t = 0; t < gradients_.size() && withGradients && wantsNorms() && vectors_.onCuda(); ++t)
+    pairs.push_back({ownGradient(t, true), ownGradient(t, true)});
+  if (pairs.size() > products_.size())
+    products_ = PinnedValues<double>(vectors_, pairs.size());
+  if (!pairs.empty())
+    oncuda::dotsInto(vectors_, pairs, &products_[0]);
   context_.stream->wait();
+  if (pairs.size() > asked.size())
+    squaredNorms_.assign(&products_[asked.size()], &products_[0] + pairs.size());
 }
 
 template <int D>
 double Cost<D>::gradientNorm(std::size_t term)
 {
-  return vectors_.onCuda() ? std::sqrt(squaredNormsFound_[term]) : norm(vectors_, gradients_[term].span());
+  return vectors_.onCuda() ? std::sqrt(squaredNorms_[term]) : norm(vectors_, gradients_[term].span());
 }
 
 /// A relative weight scales a term's gradient to the norm of the first term's gradient. Without gradients it
@@ -221,6 +237,15 @@ double Cost<D>::evaluate(std::span<const double> position, std::span<double> gra
   ++evaluations_.all;
   evaluations_.withGradient += gradient.empty() ? 0 : 1;
   return combine(samplesOf<D>, position, gradient);
+}
+
+template <int D>
+double Cost<D>::evaluateWithProducts(std::span<const double> position, std::span<double> gradient,
+                                     std::span<const VectorPair> pairs, std::vector<double>& products)
+{
+  ++evaluations_.all;
+  evaluations_.withGradient += gradient.empty() ? 0 : 1;
+  return combine(samplesOf<D>, position, gradient, pairs, &products);
 }
 
 /// A CUDA device works on while the host prepares the next positions, and the host waits once for all.

@@ -63,6 +63,8 @@ public:
   std::size_t parameterCount() const override { return level_.scales.size(); }
   std::span<const double> inverseRootScales() const override { return inverseRootScales_.span(); }
   double evaluate(std::span<const double> position, std::span<double> gradient) override;
+  double evaluateWithProducts(std::span<const double> position, std::span<double> gradient,
+                              std::span<const VectorPair> pairs, std::vector<double>& products) override;
   void evaluateSeveral(std::size_t count, const PositionAt&, const TakeValue&) override;
   void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
   bool samplesAreRandom() const override;
@@ -148,7 +150,10 @@ public:
 
 private:
   using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
-  double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient,
+                 std::span<const VectorPair> pairs = {}, std::vector<double>* products = nullptr);
+  /// Writes the weighted sum of the terms' gradients.
+  void sumGradients(std::span<double> gradient);
   void enqueueTerms(const SamplesOfPart&, std::span<const double> parameters, bool wantsGradient);
   double collectTerms(std::span<const double> parameters, bool wantsGradient);
   std::size_t mostInFlight() const;
@@ -161,7 +166,9 @@ private:
   {
     return wanted ? gradients_[term].span() : std::span<double>();
   }
-  void waitForTerms(bool withGradients);
+  /// Waits for the work that was enqueued on a CUDA device, and for products, of which those of the terms'
+  /// gradients with themselves are last.
+  void waitForTerms(bool withGradients, std::span<const VectorPair> pairs = {});
   double gradientNorm(std::size_t term);
   /// The norm of a single term's gradient is found by the optimizer itself.
   bool wantsNorms() const
@@ -173,20 +180,16 @@ private:
   /// The parameters x of a position, where the terms read them. On the CPU they become those of the level's
   /// chain, so that terms need no copy of the chain.
   std::span<const double> moveTo(std::span<const double> position);
-  bool hasUnitScales() const
-  {
-    return !level_.scales.empty()
-           && std::ranges::all_of(level_.scales, [](double scale) { return scale == 1; });
-  }
 
   Context context_, vectors_, host_;
   Level level_;
+  bool hasUnitScales_; // all scales are 1
   Buffer<double> inverseRootScales_;
   Buffer<double> parameters_;             // on a CUDA device only
   mutable Buffer<double> forTheHost_;     // parameters on their way to the host
   std::vector<Buffer<double>> gradients_; // one for each term
-  Buffer<double> squaredNorms_;           // squared norms of the gradients, on a CUDA device only
-  PinnedValues<double> squaredNormsFound_;
+  PinnedValues<double> products_;         // those of waitForTerms, on a CUDA device only
+  std::vector<double> squaredNorms_;      // of the terms' gradients, on a CUDA device only
   std::vector<TermReport> reports_;
   std::vector<double> weights_; // one a term, those of the last evaluate
   EvaluationCount evaluations_;
