@@ -170,21 +170,19 @@ public:
     countBytesToHost(bytes);
   }
 
-  void part() override { checkCuda(cudaEventRecord(parted_, native()), "parting streams"); }
-  void beside(const std::function<void()>& enqueue) override
+  void sideBySide(const std::function<void()>& apart, const std::function<void()>& rest,
+                  std::shared_ptr<void>* recorded) override
   {
-    beside_ = std::this_thread::get_id();
+    checkCuda(cudaEventRecord(parted_, native()), "parting streams");
+    enqueueBeside(apart, recorded);
     try {
-      checkCuda(cudaStreamWaitEvent(native(), parted_), "parting streams");
-      enqueue();
-      checkCuda(cudaEventRecord(joined_, native()), "joining streams");
+      rest();
     } catch (...) {
-      beside_ = std::thread::id();
+      cudaStreamWaitEvent(native(), joined_);
       throw;
     }
-    beside_ = std::thread::id();
+    checkCuda(cudaStreamWaitEvent(native(), joined_), "joining streams");
   }
-  void join() override { checkCuda(cudaStreamWaitEvent(native(), joined_), "joining streams"); }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }
   void startTimer() override
@@ -234,6 +232,49 @@ private:
       cudaEventDestroy(event);
     marks_.clear();
   }
+  void enqueueBeside(const std::function<void()>& enqueue, std::shared_ptr<void>* recorded)
+  {
+    beside_ = std::this_thread::get_id();
+    try {
+      checkCuda(cudaStreamWaitEvent(native(), parted_), "parting streams");
+      if (recorded && !*recorded)
+        *recorded = record(enqueue);
+      if (recorded)
+        checkCuda(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recorded->get()), native()),
+                  "starting recorded work");
+      else
+        enqueue();
+      checkCuda(cudaEventRecord(joined_, native()), "joining streams");
+    } catch (...) {
+      beside_ = std::thread::id();
+      throw;
+    }
+    beside_ = std::thread::id();
+  }
+  /// Arrays that the work takes and gives back become its own.
+  std::shared_ptr<void> record(const std::function<void()>& enqueue)
+  {
+    cudaGraph_t graph = nullptr;
+    checkCuda(cudaStreamBeginCapture(native(), cudaStreamCaptureModeThreadLocal), "recording work");
+    isRecording_ = true;
+    const auto end = [&] {
+      isRecording_ = false;
+      return cudaStreamEndCapture(native(), &graph);
+    };
+    try {
+      enqueue();
+    } catch (...) {
+      end();
+      cudaGraphDestroy(graph);
+      throw;
+    }
+    checkCuda(end(), "recording work");
+    cudaGraphExec_t work = nullptr;
+    const cudaError_t made = cudaGraphInstantiate(&work, graph, 0);
+    cudaGraphDestroy(graph);
+    checkCuda(made, "recording work");
+    return {work, [](void* recorded) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recorded)); }};
+  }
   bool isBeside() const { return beside_.load() == std::this_thread::get_id(); }
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
   double bytesLeft(double keptFree)
@@ -261,6 +302,8 @@ private:
   // beside has its own, since it may begin before an array of the other work is done with.
   void* takeKept(std::size_t bytes)
   {
+    if (isBeside() && isRecording_)
+      return nullptr;
     const std::lock_guard lock(keptMutex_);
     auto& kept = kept_[isBeside()];
     const auto found = kept.find(bytes);
@@ -269,9 +312,10 @@ private:
   bool keep(void* memory, std::size_t bytes) noexcept
   try {
     const std::lock_guard lock(keptMutex_);
-    if (bytes <= mostKeptBytes)
-      kept_[isBeside()].emplace(bytes, memory);
-    return bytes <= mostKeptBytes;
+    if (bytes > mostKeptBytes || (isBeside() && isRecording_))
+      return false;
+    kept_[isBeside()].emplace(bytes, memory);
+    return true;
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -293,6 +337,7 @@ private:
   std::array<std::unordered_multimap<std::size_t, void*>, 2> kept_;
   std::array<cudaStream_t, 2> streams_{}; // the second one for work beside
   std::atomic<std::thread::id> beside_{}; // the thread whose work goes beside; none: no thread
+  bool isRecording_ = false;              // the work beside
   cudaEvent_t started_ = nullptr, stopped_ = nullptr, parted_ = nullptr, joined_ = nullptr;
   bool keepsMarks_ = false;
   std::vector<std::pair<std::string, cudaEvent_t>> marks_;

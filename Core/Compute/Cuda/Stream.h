@@ -68,14 +68,18 @@ public:
   virtual void releasePinned(void*) noexcept = 0;
   virtual void copyLater(void* pinned, const void* device, std::size_t bytes) = 0;
 
-  /// Calls a function whose work begins after what was enqueued before the last part(), and runs beside what is
-  /// enqueued from there to join(). Neither may read an array that the other writes.
-  virtual void part() {}
-  virtual void beside(const std::function<void()>& enqueue) { enqueue(); }
-  /// Work that is enqueued from now on begins after the work beside.
-  virtual void join() {}
+  /// Calls two functions, whose work runs side by side. Neither may read an array that the other writes. With
+  /// `recorded` the first call keeps there what `apart` enqueues, and later ones start that again by one
+  /// launch in place of calling it, which takes the host less time: kernels get the arguments that they had.
+  virtual void sideBySide(const std::function<void()>& apart, const std::function<void()>& rest,
+                          std::shared_ptr<void>* recorded)
+  {
+    static_cast<void>(recorded);
+    apart();
+    rest();
+  }
 
-  /// Waits for all work enqueued so far, but for work beside that is not joined.
+  /// Waits for all work enqueued so far.
   virtual void wait() = 0;
   /// The time, by the device's clock, from startTimer to the end of all work that was enqueued before
   /// stopTimer is called.

@@ -8,6 +8,7 @@
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -107,7 +108,7 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   const bool wantsGradient = !gradient.empty();
   // Whether the gradient can be made before the values of the terms are known.
   const bool inOneGo = wantsGradient && vectors_.onCuda() && !level_.combination.relative;
-  enqueueTerms(samplesOf, parameters, wantsGradient);
+  enqueueTerms(samplesOf, parameters, wantsGradient, products && inOneGo && !newSamplesEveryIteration());
   if (inOneGo) {
     weights_ = level_.combination.weights;
     sumGradients(gradient);
@@ -136,35 +137,39 @@ void Cost<D>::sumGradients(std::span<double> gradient)
 
 /// Enqueues the terms that run on a CUDA device, and evaluates the others. The work of terms that read
 /// parameters alone goes beside that of others, as it does not fill the device; not before they have what
-/// they make in their first evaluation.
+/// they make in their first evaluation. If the evaluation is one of many it is recorded.
 template <int D>
 void Cost<D>::enqueueTerms(const SamplesOfPart& samplesOf, std::span<const double> parameters,
-                           bool wantsGradient)
+                           bool wantsGradient, bool isRepeated)
 {
-  const bool goesBeside = context_.onCuda() && level_.parts.size() > 1 && evaluations_.all > 1;
-  if (goesBeside)
-    context_.stream->part();
+  std::array<std::vector<std::size_t>, 2> terms; // those of the main work, and those beside
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
-    const Range ofTerm(level_.names[t].c_str());
-    const HostClock clock(context_);
-    CostTerm<D>& term = *level_.parts[t].term;
-    const SampleSet<D>& samples = samplesOf(level_.parts[t]);
-    if (TermOnCuda<D>* const onCuda = term.onCuda()) {
-      const auto enqueue = [&] {
-        onCuda->enqueue(context_, samples, parameters, ownGradient(t, wantsGradient));
-      };
-      if (goesBeside && onCuda->isApart())
-        context_.stream->beside(enqueue);
-      else
-        enqueue();
-    } else {
-      reports_[t].value = term.evaluate(context_, samples, parameters, ownGradient(t, wantsGradient)).value;
-    }
-    reports_[t].milliseconds = clock.milliseconds();
-    times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
+    const TermOnCuda<D>* const onCuda = level_.parts[t].term->onCuda();
+    terms[level_.parts.size() > 1 && evaluations_.all > 1 && onCuda && onCuda->isApart()].push_back(t);
   }
-  if (goesBeside)
-    context_.stream->join();
+  const auto enqueue = [&](bool beside) {
+    for (const std::size_t t : terms[beside])
+      enqueueTerm(t, samplesOf(level_.parts[t]), parameters, wantsGradient);
+  };
+  if (terms[true].empty())
+    return enqueue(false);
+  context_.stream->sideBySide([&] { enqueue(true); }, [&] { enqueue(false); },
+                              isRepeated ? &recorded_ : nullptr);
+}
+
+template <int D>
+void Cost<D>::enqueueTerm(std::size_t t, const SampleSet<D>& samples, std::span<const double> parameters,
+                          bool wantsGradient)
+{
+  const Range ofTerm(level_.names[t].c_str());
+  const HostClock clock(context_);
+  CostTerm<D>& term = *level_.parts[t].term;
+  if (TermOnCuda<D>* const onCuda = term.onCuda())
+    onCuda->enqueue(context_, samples, parameters, ownGradient(t, wantsGradient));
+  else
+    reports_[t].value = term.evaluate(context_, samples, parameters, ownGradient(t, wantsGradient)).value;
+  reports_[t].milliseconds = clock.milliseconds();
+  times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
 }
 
 /// The weighted sum of the terms' values, after waitForTerms.

@@ -154,7 +154,10 @@ private:
                  std::span<const VectorPair> pairs = {}, std::vector<double>* products = nullptr);
   /// Writes the weighted sum of the terms' gradients.
   void sumGradients(std::span<double> gradient);
-  void enqueueTerms(const SamplesOfPart&, std::span<const double> parameters, bool wantsGradient);
+  void enqueueTerms(const SamplesOfPart&, std::span<const double> parameters, bool wantsGradient,
+                    bool isRepeated = false);
+  void enqueueTerm(std::size_t term, const SampleSet<D>&, std::span<const double> parameters,
+                   bool wantsGradient);
   double collectTerms(std::span<const double> parameters, bool wantsGradient);
   std::size_t mostInFlight() const;
   void useSlot(std::size_t slot)
@@ -190,6 +193,7 @@ private:
   std::vector<Buffer<double>> gradients_; // one for each term
   PinnedValues<double> products_;         // those of waitForTerms, on a CUDA device only
   std::vector<double> squaredNorms_;      // of the terms' gradients, on a CUDA device only
+  std::shared_ptr<void> recorded_;        // the work beside, with gradients
   std::vector<TermReport> reports_;
   std::vector<double> weights_; // one a term, those of the last evaluate
   EvaluationCount evaluations_;

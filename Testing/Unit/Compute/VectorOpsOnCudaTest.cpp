@@ -82,29 +82,38 @@ TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
   }
 }
 
-TEST_F(VectorOpsOnCudaTest, WorkBesideBeginsAfterThePartAndEndsBeforeTheJoin)
+TEST_F(VectorOpsOnCudaTest, WorkBesideBeginsAndEndsWithTheWorkThatItIsBeside)
 {
   const std::vector<double> start = checks::randomVector(2'000'003, 1);
-  Buffer<double> x, beside(cuda, start.size());
-  x.fromHost(cuda, start);
-  const auto addBeside = [&] {
-    scaleInto(cuda, 2, x.span(), beside.span());
-    EXPECT_GT(dot(cuda, x.span(), x.span()), 0); // takes and gives back memory
-  };
-  std::vector<double> expected = start;
-  for (int round = 0; round < 20; ++round) {
-    scaleInto(cuda, 0.5, x.span(), x.span());
-    cuda.stream->part();
-    EXPECT_GT(norm(cuda, x.span()), 0);
-    EXPECT_THROW(cuda.stream->beside([] { throw Error(ExitCode::device, ""); }), Error);
-    cuda.stream->beside(addBeside);
-    cuda.stream->join();
-    axpy(cuda, 0.5, beside.span(), x.span()); // 0.5 x + 0.5 2 (0.5 x)
-    for (double& value : expected)
-      value = 0.5 * value + 0.5 * (2 * (0.5 * value));
-  }
+  const auto nothing = [] {};
+  for (const bool isRecorded : {false, true}) {
+    Buffer<double> x, beside(cuda, start.size()), other(cuda, start.size());
+    x.fromHost(cuda, start);
+    std::size_t calls = 0;
+    const auto apart = [&] {
+      ++calls;
+      const Buffer<double> taken(cuda, start.size()), small(cuda, 10); // and given back
+      scaleInto(cuda, 2, x.span(), beside.span());
+    };
+    std::shared_ptr<void> recorded;
+    std::vector<double> expected = start;
+    for (int round = 0; round < 20; ++round) {
+      scaleInto(cuda, 0.5, x.span(), x.span());
+      const auto fails = [] { throw Error(ExitCode::device, ""); };
+      std::shared_ptr<void> ofFailed;
+      EXPECT_THROW(cuda.stream->sideBySide(fails, nothing, isRecorded ? &ofFailed : nullptr), Error);
+      EXPECT_THROW(cuda.stream->sideBySide(nothing, fails, nullptr), Error);
+      EXPECT_FALSE(ofFailed);
+      cuda.stream->sideBySide(
+          apart, [&] { copyInto(cuda, x.span(), other.span()); }, isRecorded ? &recorded : nullptr);
+      axpy(cuda, 0.5, beside.span(), x.span()); // 0.5 x + 0.5 2 (0.5 x)
+      for (double& value : expected)
+        value = 0.5 * value + 0.5 * (2 * (0.5 * value));
+    }
 
-  EXPECT_EQ(x.toHost(cuda), expected);
+    EXPECT_EQ(x.toHost(cuda), expected);
+    EXPECT_EQ(calls, isRecorded ? 1u : 20u);
+  }
 }
 
 TEST_F(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
