@@ -237,11 +237,11 @@ TransformChain<D> startChain(const Stage<D>& stage)
 {
   const TransformChain<D>& end = stage.chain;
   TransformChain<D> start{end.initial, end.combination, end.transform};
-  if (end.parameters.size() == stage.startParameters.size()) {
-    start.parameters = stage.startParameters;
-  } else if (stage.input.start) {
+  if (stage.input.start) {
     start.transform = stage.input.start->transform;
     start.parameters = stage.input.start->parameters;
+  } else if (end.parameters.size() == stage.startParameters.size()) {
+    start.parameters = stage.startParameters;
   } else {
     start.parameters.resize(end.parameters.size());
   }
@@ -380,7 +380,8 @@ std::size_t beginStage(Stage<D>& stage)
       stage.input.start ? transform.takeOver(stage.context, start, first, *stage.input.start->transform,
                                              stage.input.start->parameters)
                         : transform.initialize(stage.context, start);
-  stage.startParameters = stage.chain.parameters;
+  if (!stage.input.start)
+    stage.startParameters = stage.chain.parameters;
   return first;
 }
 

@@ -95,6 +95,7 @@ struct StageText {
   std::vector<std::string> warnings = {};
   std::exception_ptr failure = {}; // not null: the parameters cannot be read, and there is no map
   bool isRegularFile = true;       // no pipe, which gives its bytes only once
+  bool isChecked = false;          // a run has found no parameter that nothing reads, or has told it
 };
 
 /// Reads a parameter file. What is wrong with it is kept, so that the run can tell it in its turn.

@@ -234,7 +234,8 @@ CheckedStage<D> checkStage(const Registry& registry, const RunRequest& request, 
                               [&](const std::string& line) { log.warning(line); });
   const StageSettings settings(parameters);
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
-  checkUnread(registry, text, request.strict, log);
+  if (!text.isChecked)
+    checkUnread(registry, text, request.strict, log);
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
   checkImageCounts(stage.prepared.components, parameters, request, log);

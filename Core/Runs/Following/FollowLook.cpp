@@ -168,7 +168,11 @@ auto FixedLook<D>::mappedBy(const ChainPointer<D>& chain, const Context& context
     std::rotate(mapped_.begin(), known, known + 1); // so that the one that is not used goes
     return mapped_.front();
   }
-  const auto made = std::make_shared<Mapped>();
+  constexpr std::size_t chainsInUse =
+      4; // the new one, the last one, that of the linear stages, the initial one
+  const auto made = mapped_.size() < chainsInUse ? std::make_shared<Mapped>() : mapped_.back();
+  if (mapped_.size() == chainsInUse)
+    mapped_.pop_back();
   made->chain = chain;
   for (std::vector<double>& axis : made->mm)
     axis.resize(samples_.size());
@@ -195,11 +199,7 @@ auto FixedLook<D>::mappedBy(const ChainPointer<D>& chain, const Context& context
   const std::size_t looked = (samples_.size() + stepOfFolds - 1) / stepOfFolds;
   made->folded = std::accumulate(folds.begin(), folds.end(), 0.0)
                  / static_cast<double>(std::max(looked, std::size_t(1)));
-  constexpr std::size_t chainsInUse =
-      4; // the new one, the last one, that of the linear stages, the initial one
   mapped_.push_front(made);
-  if (mapped_.size() > chainsInUse)
-    mapped_.pop_back();
   return made;
 }
 
@@ -210,8 +210,10 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   const auto interpolator =
       hostInterpolator<D>(registry_, knowncomponents::linearInterpolator, moving, context.threads);
   const auto mapped = mappedBy(chain, context);
-  std::vector<float> values(samples_.size());
-  std::vector<std::uint8_t> inside(samples_.size());
+  std::vector<float>& values = values_;
+  std::vector<std::uint8_t>& inside = inside_;
+  values.resize(samples_.size());
+  inside.resize(samples_.size());
   std::vector<FitOfImages> ofBatches((samples_.size() + batchCapacity - 1) / batchCapacity);
   forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     const ListSamples<D> points{pointersTo<D>(mapped->mm, first), last - first};

@@ -61,7 +61,9 @@ private:
   std::vector<Vec<D>> left_, rest_;       // mm, of each block: what the last look found; what keepRest() kept
   std::vector<Sample> samples_;           // block by block
   std::vector<std::size_t> firstOfBlock_; // and the number of all samples
-  std::deque<std::shared_ptr<const Mapped>> mapped_; // by the chains that were looked at last
+  std::deque<std::shared_ptr<Mapped>> mapped_; // by the chains that were looked at last
+  std::vector<float> values_;                  // of the last look, and whether they are inside
+  std::vector<std::uint8_t> inside_;
 };
 
 }

@@ -345,6 +345,8 @@ private:
     found.whatWasRun.clear();
     Run<D> run(registry_, request, log, machine_);
     found.result = run.execute(conditions.listener, conditions.stop, &warm_, conditions.deadline);
+    for (StageText& stage : request_.stages)
+      stage.isChecked = true;
     tell(run.summary(), request, found);
     found.registeringSeconds += secondsSince(start);
   }
