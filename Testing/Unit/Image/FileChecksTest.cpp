@@ -67,9 +67,13 @@ const std::string nrrdHead = "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 4 3 2\
 
 TEST_F(FileChecks, WhatReadsWholeReadsAsAnErrorOrTheSameWhenCut)
 {
-  std::map<std::string, std::string> files;
+  const std::string ofMeta = "NDims = 3\nDimSize = 4 3 2\nElementType = MET_UCHAR\nBinaryData = False\n";
+  std::map<std::string, std::string> files{
+      {"text.mha", ofMeta + "ElementDataFile = LOCAL\n" + numbers(24)},
+      {"text.nrrd", nrrdHead + "ascii\n\n" + numbers(24)},
+      {"text.vtk", vtkHead + "SCALARS a unsigned_char\nLOOKUP_TABLE default\n" + numbers(24)}};
   for (const bool compressed : {false, true})
-    for (const std::string format : {"tif", "dcm", "h5"}) { // EndToEnd.cut_files has the others
+    for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "vtk", "gipl", "tif", "dcm", "h5"}) {
       writeImage(folder / ("image." + format), byteNoise(), PixelType::uint8, compressed);
       files[(compressed ? "packed." : "plain.") + format] = folder.read("image." + format);
     }
