@@ -175,6 +175,31 @@ def places(corpus):
     series(corpus, 'uneven slices', STRAIGHT, values,
            fields_of_slice=lambda k: {'ImagePositionPatient': text([10, -20, [30, 32.5, 35.9, 37.5][k]])},
            expect=refused('place|apart|uneven|missing|slices'))
+    damaged_folders(corpus, values)
+
+
+def damaged_folders(corpus, values):
+    """Slices that do not belong to the others, and files that are none."""
+    no_values = [-1] * len(values)
+    at = lambda *mm: lambda k: {'ImagePositionPatient': text([mm[0], -20, mm[1 + k]])}
+    third = lambda **fields: lambda k: fields if k == 2 else {}
+    gaps = '3 slice.s. of the series are missing, whose slices are 2.5 mm apart: 1 between .*n0/0.dcm and .*n0/1.dcm, which are 5 mm'
+    for kind, fields, words in (
+        ('gaps', at(10, 30, 35, 37.5, 45), gaps + ' apart; 2 between .*n0/2.dcm and .*n0/3.dcm, which are 7.5 mm apart'),
+        ('a slice aside', third(ImagePositionPatient=text([15, -20, 35])), '2.dcm lies 5 mm beside the line'),
+        ('a slice without a place', third(ImagePositionPatient=None), '2.dcm is a slice that does not say where it lies'),
+    ):
+        series(corpus, kind, STRAIGHT, values, no_values, fields_of_slice=fields, expect=dict(refused=words))
+    series(corpus, 'a slice away from its place', Grid([6, 5, 3], [1.5, 2.0, 4.0], STRAIGHT.origin), values[:90],
+           fields_of_slice=at(10, 30, 33, 38),
+           expect=dict(always_told='not evenly spaced: one lies 1 mm from its place on the grid of 4 mm'))
+    series(corpus, 'other files', STRAIGHT, values)
+    folder = os.path.basename(corpus.cases[-1].path)
+    for name, data in (('._0.dcm', b'\0\5\x16\7' + bytes(200)), ('readme.txt', b'no image')):
+        corpus.write(f'{folder}/{name}', data)
+    for length in (0, 100, 132, 139, 144, 250):
+        series(corpus, 'a slice that is cut off', STRAIGHT, values, no_values, expect=dict(refused='3.dcm'))
+        os.truncate(os.path.join(corpus.cases[-1].path, '3.dcm'), length)
 
 
 def stored_numbers(corpus):
@@ -292,12 +317,16 @@ def single(corpus):
 
 def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames', order=None, shared=False, expect=None,
                 syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None,
-                more=lambda k: {}):
-    """An enhanced file: each frame has its place in functional groups (C.7.6.16), those that all share in one group."""
+                more=lambda k: {}, groups_kept=None, part_of=None):
+    """
+    An enhanced file: each frame has its place in functional groups (C.7.6.16), those that all share in one group.
+    part_of: the folder and the number of a file of several, of which the caller expects what they are together.
+    """
     planes = slices(grid, values)
     order = [k for k in (order or range(len(planes))) if k not in drop]
     byte_count = struct.calcsize(letter)
-    fields = {**common(sop), **pixels(grid.size[0], grid.size[1], 8 * byte_count, signed=letter.islower())}
+    uid = f'{ROOT}.9.3' if part_of else None
+    fields = {**common(sop, uid), **pixels(grid.size[0], grid.size[1], 8 * byte_count, signed=letter.islower())}
     orientation = {'PlaneOrientationSequence': [{'ImageOrientationPatient': text(grid.axes[0] + grid.axes[1])}]}
     measures = {
         'PixelMeasuresSequence': [{
@@ -321,9 +350,13 @@ def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames'
         groups.append(group)
     fields['NumberOfFrames'] = len(order)
     fields['SharedFunctionalGroupsSequence'] = [{**(shared_more or {}), **(orientation | measures if shared else {})}]
-    fields['PerFrameFunctionalGroupsSequence'] = groups
+    fields['PerFrameFunctionalGroupsSequence'] = groups[:groups_kept]
     raw = [struct.pack(f'<{len(planes[k])}{letter}', *planes[k]) for k in order]
-    path = corpus.write(corpus.name('dicom ' + kind) + '.dcm', dicom_file(fields, raw, byte_count, syntax))
+    file = dicom_file(fields, raw, byte_count, syntax)
+    if part_of:
+        corpus.write('%s/%d.dcm' % part_of, file)
+        return
+    path = corpus.write(corpus.name('dicom ' + kind) + '.dcm', file)
     target, wanted = at or (grid, truth or values)
     corpus.expect(path, target, wanted, 'DICOM ' + kind, **(expect or {}))
 
