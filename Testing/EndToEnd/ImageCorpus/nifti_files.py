@@ -222,6 +222,7 @@ def codes_and_shapes(corpus):
         data = gzip.compress(plain_file, 1) if end.lower().endswith('gz') else plain_file
         path = corpus.write(corpus.name('nifti capital') + end, data)
         corpus.expect(path, STRAIGHT, values, 'NIfTI named in capitals', refused='')
+    corpus.expect(corpus.write(corpus.name('nifti not packed') + '.nii.gz', plain_file), STRAIGHT, values, 'NIfTI not packed')
     for edge in ((1.5, 2.0, 2.5), (1.0, 1.0, 1.0), (-1.5, 2.0, 2.5), (0.0, 0.0, 0.0), (3.0, 4.0, 5.0), (1.5, 2.0,
                                                                                                         -2.5)):
         for s, q in ((1, 0), (1, 1)):

@@ -2,7 +2,6 @@
 #include "Core/Image/Voxels/VoxelPlace.h"
 
 #include "Core/Image/Files/ImageFile.h"
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
@@ -13,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include <zlib.h>
 
@@ -37,12 +35,6 @@ std::string gzipped(const std::string& text)
   return result;
 }
 
-void swapNumbers(std::string& bytes, std::size_t first, std::size_t last, std::size_t size)
-{
-  for (std::size_t i = first; i < last; i += size)
-    std::reverse(bytes.begin() + i, bytes.begin() + i + size);
-}
-
 class VoxelPlaceTest : public ::testing::Test {
 protected:
   VoxelPlaceTest()
@@ -56,24 +48,6 @@ protected:
   {
     std::vector<std::string> notes;
     return readImage<3>(path, {}, notes, threads).image.voxels;
-  }
-
-  /// A NIfTI of the shorts, its header and its voxels with the largest byte first.
-  std::string bigEndianNifti()
-  {
-    writeByItk<short>(folder / "little.nii", image.geometry, 1, shorts, false);
-    std::string bytes = folder.read("little.nii");
-    swapNumbers(bytes, 0, 4, 4);
-    swapNumbers(bytes, 40, 56, 2);   // dim
-    swapNumbers(bytes, 56, 68, 4);   // intent_p
-    swapNumbers(bytes, 68, 76, 2);   // intent_code to slice_start
-    swapNumbers(bytes, 76, 120, 4);  // pixdim to scl_inter
-    swapNumbers(bytes, 120, 122, 2); // slice_end
-    swapNumbers(bytes, 124, 148, 4);
-    swapNumbers(bytes, 252, 256, 2); // qform_code, sform_code
-    swapNumbers(bytes, 256, 328, 4);
-    swapNumbers(bytes, 352, bytes.size(), 2);
-    return bytes;
   }
 
   TemporaryFolder folder;
@@ -106,31 +80,6 @@ TEST_F(VoxelPlaceTest, OwnCompressedFilesGiveTheirVoxelsOnAnyNumberOfThreads)
       for (const int threads : {1, 3})
         EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
     }
-}
-
-TEST_F(VoxelPlaceTest, TheOtherOrderOfBytes)
-{
-  folder.write("a.nii", bigEndianNifti());
-  folder.write("a2.nii.gz", gzipped(bigEndianNifti()));
-  writeByItk<short>(folder / "a.mha", image.geometry, 1, shorts, false);
-  std::string meta = folder.read("a.mha");
-  swapNumbers(meta, meta.size() - 2 * shorts.size(), meta.size(), 2);
-  meta.replace(meta.find("BinaryDataByteOrderMSB = False"), 30, "BinaryDataByteOrderMSB = True");
-  folder.write("a.mha", meta);
-  writeByItk<short>(folder / "a.nrrd", image.geometry, 1, shorts, false);
-  std::string nrrd = folder.read("a.nrrd");
-  swapNumbers(nrrd, nrrd.size() - 2 * shorts.size(), nrrd.size(), 2);
-  nrrd.replace(nrrd.find("endian: little"), 14, "endian: big");
-  folder.write("a.nrrd", nrrd);
-
-  EXPECT_TRUE(testing::placeOf(folder / "a.nii")->swapped);
-  EXPECT_TRUE(testing::placeOf(folder / "a.mha")->swapped);
-  EXPECT_TRUE(testing::placeOf(folder / "a.nrrd")->swapped);
-  for (const char* name : {"a.nii", "a2.nii.gz", "a.mha", "a.nrrd"}) {
-    SCOPED_TRACE(name);
-    EXPECT_EQ(load(folder / name, 3) == image.voxels, true);
-    EXPECT_EQ(testing::readByItk<short>(folder / name) == shorts, true); // the test itself
-  }
 }
 
 /// The values that readImage returns.
@@ -172,49 +121,6 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
     for (const testing::SlopeAndIntercept& scaling : testing::scalings)
       expectItks(type, scaling);
   }
-}
-
-TEST_F(VoxelPlaceTest, AScalingThatIsNoNumberOrThatItkTakesOtherwiseIsRefused)
-{
-  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
-  const std::string half =
-      testing::writeScaled(folder, "a.nii", "b.nii", {2, std::numeric_limits<float>::infinity()});
-  EXPECT_TRUE(testing::errorText([&] { load(half, 1); }, ExitCode::unreadableInput)
-                  .starts_with(half + ": scl_slope 2 beside scl_inter inf: "));
-  writeByItk<int>(folder / "pair.hdr", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
-  const std::string pair = testing::writeScaled(folder, "pair.hdr", "pair.hdr", {0, 7}); // read by ITK
-  EXPECT_TRUE(testing::errorText([&] { load(pair, 1); }, ExitCode::unreadableInput)
-                  .starts_with(pair + ": scl_slope 0 beside scl_inter 7: "));
-}
-
-TEST_F(VoxelPlaceTest, NumbersOfAMetaImageAreIntensitiesBySlopeAndOffset)
-{
-  const std::string head = "ObjectType = Image\nNDims = 3\nDimSize = 2 1 1\nElementType = MET_UCHAR\n",
-                    scaled =
-                        "ElementToIntensityFunctionSlope = 0.5\nElementToIntensityFunctionOffset = -10\n",
-                    end = "ElementDataFile = LOCAL\n";
-  EXPECT_EQ(load(folder.write("a.mha", head + scaled + end + "\2\7"), 1), (std::vector<float>{-9, -6.5}));
-  EXPECT_EQ(load(folder.write("a.mha", head + "ElementToIntensityFunctionSlope = 0\n" + end + "\2\7"), 1),
-            (std::vector<float>{2, 7}));
-  const std::string text = folder.write("b.mha", head + "BinaryData = False\n" + scaled + end + "2 7\n");
-  EXPECT_EQ(testing::errorText([&] { load(text, 1); }, ExitCode::unreadableInput),
-            text
-                + ": ElementToIntensityFunctionSlope of text, several files or channels. Allowed: numbers of "
-                  "one channel in one file.");
-}
-
-TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
-{
-  std::string bytes = bigEndianNifti();
-  const float scaling[] = {0.1f, -10.3f};
-  std::memcpy(bytes.data() + 112, scaling, sizeof scaling);
-  swapNumbers(bytes, 112, 120, 4);
-  folder.write("s.nii", bytes);
-
-  ASSERT_TRUE(testing::placeOf(folder / "s.nii"));
-  EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
-  EXPECT_EQ(load(folder / "s.nii")[0],
-            static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
 }
 
 template <int D>
@@ -284,22 +190,6 @@ TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
       withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
   EXPECT_EQ(readVectorImage<2>(two, {}).voxels,
             plane.voxels); // ITK 5.4 turns those of three components alone
-}
-
-TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
-{
-  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  folder.write("b.nii.gz", folder.read("a.nii"));
-
-  EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
-}
-
-TEST_F(VoxelPlaceTest, EndingsMayBeInCapitals)
-{
-  writeByItk<short>(folder / "a.nii.gz", image.geometry, 1, shorts, true);
-  folder.write("B.NII.GZ", folder.read("a.nii.gz"));
-
-  EXPECT_EQ(load(folder / "B.NII.GZ") == image.voxels, true);
 }
 
 TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
