@@ -277,7 +277,7 @@ def sizes(corpus):
         result[0] = (result[0][0], {**result[0][1], **description(text), **(tags or {})})
         return result
 
-    words = dict(told='spacing|Spacing|ImageJ|OME', refused='ImageJ|OME')
+    words = dict(told='the text of (ImageJ|OME) in it names voxels of .*, which are not used: the spacing is .* mm; --pixel-spacing')
     for e in '<>':
         for unit, mm in (('micron', 0.001), ('um', 0.001), ('\\u00B5m', 0.001), ('mm', 1.0), ('cm', 10.0),
                          ('inch', 25.4), ('nm', 1e-6), ('pixel', None)):
@@ -315,6 +315,10 @@ def sizes(corpus):
         stack, always_told=r'a value is -32768.0 \+ 1.0 \* stored number')
     put(corpus, 'text of others', pages_of(stack, 'a picture of spacing=3'), UNIT_STACK, stack, **DEFAULT_TOLD)
     put(corpus, 'tifffile shape', pages_of(stack, '{"shape": [4, 5, 6]}'), UNIT_STACK, stack, **DEFAULT_TOLD)
+    for text, pages in (('ImageJ=1.53t\nimages=4\nslices=4\n', 1), ('{"shape": [4, 5, 6], "truncated": true}', 1),
+                        ('{"shape": [2, 2, 5, 6]}', 4)):
+        put(corpus, 'lost slices', pages_of(stack[:30 * pages], text), UNIT_STACK, [-1] * 120,
+            refused='the text of .*, and it holds . pictures: they are not the slices of one volume')
     put(corpus, 'tifffile axes', pages_of(stack, '{"axes": "CYX", "shape": [4, 5, 6]}'), UNIT_STACK, stack,
         refused='axes|channel', told='axes|channel')
 
