@@ -9,15 +9,10 @@
 #include "Core/Sparse/Tiles/TileProduct.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace tessera {
 namespace {
-
-/// OpenMP carries the loop over a product of so many chunks. A shorter loop would lose more than 3 % to the
-/// threads of OpenMP, which stay awake for some milliseconds after each of its loops.
-constexpr std::size_t fewestChunksForOpenMP = 4096;
 
 /// Throws if a product or sum of the row left the range of 64-bit integers.
 template <class Ring>
@@ -38,14 +33,14 @@ struct PreparedProduct<V>::Workspace {
   {
     if (withTiles) {
       tileProduct.emplace(tiles, b.columns);
-      tileRows.assign(groupsAtOnce, TileRowBuilder<V>(a.columns));
+      tileRow.emplace(a.columns);
     }
   }
   std::optional<TileProduct<V>> tileProduct;
-  std::vector<TileRowBuilder<V>> tileRows; // for tiles of A, unless A is B
-  std::array<std::vector<std::uint32_t>, groupsAtOnce> tilesOfMask;
-  std::size_t firstComputed = 0, lastComputed = 0; // the groups that tileProduct holds
-  std::shared_ptr<void> rowProduct;                // a RowProduct<V, Ring>, made when the first row needs it
+  std::optional<TileRowBuilder<V>> tileRow; // for tiles of A, unless A is B
+  std::vector<std::uint32_t> tilesOfMask;
+  std::optional<std::size_t> computed; // the group that tileProduct holds
+  std::shared_ptr<void> rowProduct;    // a RowProduct<V, Ring>, made when the first row needs it
   std::vector<std::pair<std::uint32_t, V>> scratch;
   std::vector<std::uint32_t> columns;
 
@@ -241,25 +236,17 @@ void PreparedProduct<V>::makeTiles()
   tiles_ = tilesOf(context_, b_, tilesOfB(), wanted, tileValues());
 }
 
-/// Makes sure that workspace.tileProduct holds a group. Computes it, if need be, together with those of the
-/// next groups that use tiles as well. Returns the group's place in tileProduct.
+/// Makes workspace.tileProduct hold a group.
 template <class V>
-std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group,
-                                             std::size_t lastGroup) const
+void PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group) const
 {
-  if (group >= workspace.firstComputed && group < workspace.lastComputed)
-    return group - workspace.firstComputed;
-  std::array<TileRow<V>, groupsAtOnce> rows;
-  std::size_t count = 0;
-  for (; count < groupsAtOnce && group + count < lastGroup && tiled_[group + count]; ++count) {
-    rows[count] = tileRow(workspace.tileRows[count], group + count);
-    if (options_.mask && !options_.complementMask)
-      rows[count].wanted = tilesOfMask(group + count, workspace.tilesOfMask[count]);
-  }
-  workspace.tileProduct->compute(std::span<const TileRow<V>>(rows.data(), count));
-  workspace.firstComputed = group;
-  workspace.lastComputed = group + count;
-  return 0;
+  if (workspace.computed == group)
+    return;
+  TileRow<V> row = tileRow(*workspace.tileRow, group);
+  if (options_.mask && !options_.complementMask)
+    row.wanted = tilesOfMask(group, workspace.tilesOfMask);
+  workspace.tileProduct->compute(row);
+  workspace.computed = group;
 }
 
 template <class V>
@@ -274,8 +261,8 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
     const std::size_t group = row / tileSide;
     std::size_t count = 0;
     if (tiled_[group]) {
-      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
-      count = workspace.tileProduct->emitRow(place, row % tileSide, column + at, value + at);
+      computeTiles(workspace, group);
+      count = workspace.tileProduct->emitRow(row % tileSide, column + at, value + at);
       for (std::size_t i = 0; options_.semiring == Semiring::orAnd && i < count; ++i)
         value[at + i] = value[at + i] != 0;
     } else {
@@ -382,8 +369,8 @@ void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c
     const std::size_t group = row / tileSide, count = c.rowEntries(row);
     const std::uint64_t start = c.rowStart[row];
     if (tiled_[group]) {
-      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
-      workspace.tileProduct->gatherRow(place, row % tileSide, c.column.data() + start, count, value + start);
+      computeTiles(workspace, group);
+      workspace.tileProduct->gatherRow(row % tileSide, c.column.data() + start, count, value + start);
     } else {
       workspace.columns.resize(std::max(workspace.columns.size(), count));
       workspace.template rows<Ring>(b_).multiply(ring, a_.columnsOf(row), a_.value.data() + a_.rowStart[row],
@@ -413,10 +400,7 @@ Array<V> PreparedProduct<V>::valuesFor(const MatrixPattern& c)
                        std::min(starts[chunk + 1] * tileSide, a_.rows), value.data());
       workspaces.giveBack(std::move(workspace));
     };
-    if (starts.size() <= fewestChunksForOpenMP)
-      forEachChunk(context_, starts.size() - 1, gather);
-    else
-      forEachChunkByOpenMP(context_, starts.size() - 1, gather);
+    forEachChunk(context_, starts.size() - 1, gather);
   });
   return value;
 }

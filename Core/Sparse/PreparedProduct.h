@@ -95,7 +95,7 @@ private:
   }
   std::uint64_t maskEntries(std::size_t group) const;
   std::span<const std::uint32_t> tilesOfMask(std::size_t group, std::vector<std::uint32_t>& tiles) const;
-  std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
+  void computeTiles(Workspace&, std::size_t group) const;
   std::uint64_t memoryLimit() const;
   std::uint64_t memoryForC() const;
   CsrMatrix<V> multiplyAsChosen(std::size_t firstGroup, std::size_t lastGroup);

@@ -57,9 +57,6 @@ struct RowRoom {
 template <class V>
 class OrderedRows {
 public:
-  static constexpr std::size_t slack =
-      16; // so many entries may be overwritten behind the last one of a chunk
-
   /// `starts`: the first row of each chunk and, at the end, the number of rows. `bounds`: the largest number
   /// of entries of each chunk. run() throws Error(outOfMemory) if the matrix needs more than `limitBytes`.
   OrderedRows(const Context& context, std::size_t columns, std::vector<std::size_t> starts,
@@ -67,7 +64,7 @@ public:
       : context_(context), starts_(std::move(starts)), bounds_(std::move(bounds)),
         maxEntries_(limitBytes / (sizeof(std::uint32_t) + sizeof(V))), begins_(starts_.size())
   {
-    const std::uint64_t most = std::accumulate(bounds_.begin(), bounds_.end(), std::uint64_t(0)) + slack;
+    const std::uint64_t most = std::accumulate(bounds_.begin(), bounds_.end(), std::uint64_t(0));
     matrix_ = emptyMatrix<V>(starts_.back(), columns);
     matrix_.column = Array<std::uint32_t>(most, MemoryBlock::Use::reserved);
     matrix_.value = Array<V>(most, MemoryBlock::Use::reserved);
@@ -140,9 +137,9 @@ private:
     if (failed_)
       return end(chunk, failedBegin);
     std::unique_ptr<Aside> aside = rooms_.borrow([] { return std::make_unique<Aside>(); });
-    if (aside->column.size() < bounds_[chunk] + slack) {
-      aside->column = Array<std::uint32_t>(bounds_[chunk] + slack, MemoryBlock::Use::reserved);
-      aside->value = Array<V>(bounds_[chunk] + slack, MemoryBlock::Use::reserved);
+    if (aside->column.size() < bounds_[chunk]) {
+      aside->column = Array<std::uint32_t>(bounds_[chunk], MemoryBlock::Use::reserved);
+      aside->value = Array<V>(bounds_[chunk], MemoryBlock::Use::reserved);
     }
     const std::uint64_t count =
         make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{aside->column.data(), aside->value.data()},

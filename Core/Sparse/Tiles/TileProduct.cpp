@@ -1,10 +1,9 @@
 #include "Core/Sparse/Tiles/TileProduct.h"
 
-#include "Core/Sparse/Tiles/TileVectors.h"
+#include "Core/Sparse/Tiles/TilePattern.h"
 
 #include <algorithm>
 #include <bit>
-#include <type_traits>
 
 namespace tessera {
 namespace {
@@ -34,8 +33,6 @@ struct TilePairs {
   const std::uint32_t* slot; // for each column of tiles: the tile of C, or none
   std::uint64_t* bitmapOfC;  // for each tile of C
   V* c;                      // (tiles of C, 8, 8)
-  const V* next;             // the row of tiles of B that is needed next; it is prefetched
-  std::size_t countOfNext;
 };
 
 /// Adds the product of a row of A's tile with B's tile to four rows of C, for the k whose bits are set in
@@ -69,6 +66,14 @@ TESSERA_ALWAYS_INLINE void addFourRows(const V* a, const V* b, unsigned live, V*
   rows[3] = c3;
 }
 
+/// Sets products[i] to the pattern of the product of two tiles, for `count` tiles of B.
+TESSERA_MULTIVERSION_TO_V4 void multiplyAll(std::uint64_t a, const std::uint64_t* b, std::size_t count,
+                                            std::uint64_t* products)
+{
+  for (std::size_t i = 0; i < count; ++i)
+    products[i] = multiplyPatterns(a, b[i]);
+}
+
 template <class V>
 struct TileKernel {
   /// Adds the products of a tile of A with each tile in a row of tiles of B.
@@ -78,10 +83,6 @@ struct TileKernel {
     const unsigned columns = columnMaskOf(bitmapOfA);
     const bool upper = (bitmapOfA & 0xffffffff) != 0, lower = (bitmapOfA >> 32) != 0;
     for (std::size_t i = 0; i < pairs.count; ++i) {
-      if (i < pairs.countOfNext)
-#pragma GCC unroll 8
-        for (unsigned r = 0; r < tileSide; ++r)
-          __builtin_prefetch(pairs.next + i * numbersPerTile + r * tileSide);
       const unsigned live = columns & pairs.rowMask[i];
       if (live == 0)
         continue;
@@ -103,15 +104,13 @@ struct TileKernel {
 
 template <class V>
 TileProduct<V>::TileProduct(const TileMatrix<V>& b, std::size_t columns)
-    : b_(b), seen_(columns / tileSide + 1)
+    : b_(b), seen_(columns / tileSide + 1), slot_(columns / tileSide + 1)
 {
-  for (Sums& sums : sums_)
-    sums.slot.resize(columns / tileSide + 1);
 }
 
 /// Finds the tiles that a row of tiles of C has and sets their sums to 0.
 template <class V>
-void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
+void TileProduct<V>::findTiles(const TileRow<V>& a)
 {
   std::uint32_t low = ~0u, high = 0;
   for (std::size_t t = 0; t < a.count; ++t) {
@@ -135,88 +134,73 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     }
     seen_.addWord(word, bits);
   }
-  sums.column.clear();
+  column_.clear();
   const std::uint32_t* wanted = a.wanted ? a.wanted->data() : nullptr;
   if (low <= high)
     seen_.drain(low, high, [&](std::uint32_t tile) {
       if (a.wanted) {
         wanted = std::find_if(wanted, a.wanted->data() + a.wanted->size(),
                               [&](std::uint32_t one) { return one >= tile; });
-        sums.slot[tile] = none;
+        slot_[tile] = none;
         if (wanted == a.wanted->data() + a.wanted->size() || *wanted != tile)
           return;
       }
-      sums.slot[tile] = static_cast<std::uint32_t>(sums.column.size());
-      sums.column.push_back(tile);
+      slot_[tile] = static_cast<std::uint32_t>(column_.size());
+      column_.push_back(tile);
     });
-  const std::size_t numbers = sums.column.size() * numbersPerTile;
-  sums.bitmap.assign(sums.column.size(), 0);
-  if (sums.numbers.size() < numbers)
-    sums.numbers = Array<V>(numbers);
-  std::fill_n(sums.numbers.data(), numbers, V(0));
+  const std::size_t numbers = column_.size() * numbersPerTile;
+  bitmap_.assign(column_.size(), 0);
+  if (numbers_.size() < numbers)
+    numbers_ = Array<V>(numbers);
+  std::fill_n(numbers_.data(), numbers, V(0));
 }
 
 template <class V>
-void TileProduct<V>::compute(std::span<const TileRow<V>> a)
+void TileProduct<V>::compute(const TileRow<V>& a)
 {
-  for (std::size_t group = 0; group < a.size(); ++group)
-    findTiles(a[group], sums_[group]);
-  std::array<std::size_t, groupsAtOnce> next{};
-  // Returns the first row of tiles of B that some group still needs.
-  const auto firstNeeded = [&] {
-    std::uint32_t k = none;
-    for (std::size_t group = 0; group < a.size(); ++group)
-      if (next[group] < a[group].count)
-        k = std::min(k, a[group].column[next[group]]);
-    return k;
-  };
-  for (std::uint32_t k = firstNeeded(); k != none;) {
-    std::array<bool, groupsAtOnce> takesPart{};
-    for (std::size_t group = 0; group < a.size(); ++group) {
-      takesPart[group] = next[group] < a[group].count && a[group].column[next[group]] == k;
-      next[group] += takesPart[group];
-    }
-    const std::uint32_t following = firstNeeded();
-    const std::uint64_t first = b_.rowStart[k], count = b_.rowStart[k + 1] - first;
-    const std::uint64_t fetch = following == none ? 0 : b_.rowStart[following];
-    std::uint64_t fetchCount = following == none ? 0 : b_.rowStart[following + 1] - fetch;
+  findTiles(a);
+  for (std::size_t t = 0; t < a.count; ++t) {
+    const std::uint64_t first = b_.rowStart[a.column[t]];
+    const std::size_t count = b_.rowStart[a.column[t] + 1] - first;
     if (products_.size() < count)
       products_.resize(count);
-    for (std::size_t group = 0; group < a.size(); ++group) {
-      if (!takesPart[group])
-        continue;
-      const std::size_t t = next[group] - 1;
-      Sums& sums = sums_[group];
-      multiplyPatterns(a[group].bitmap[t], b_.bitmap.data() + first, count, products_.data());
-      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, count,
-                               b_.column.data() + first, products_.data(), b_.rowMask.data() + first,
-                               b_.numbers.data() + first * numbersPerTile, sums.slot.data(),
-                               sums.bitmap.data(), sums.numbers.data(),
-                               b_.numbers.data() + fetch * numbersPerTile, fetchCount});
-      fetchCount = 0; // only the first group prefetches
-    }
-    k = following;
+    multiplyAll(a.bitmap[t], b_.bitmap.data() + first, count, products_.data());
+    TileKernel<V>::addPairs({a.bitmap[t], a.numbers + t * numbersPerTile, count, b_.column.data() + first,
+                             products_.data(), b_.rowMask.data() + first,
+                             b_.numbers.data() + first * numbersPerTile, slot_.data(), bitmap_.data(),
+                             numbers_.data()});
   }
 }
 
 template <class V>
-std::size_t TileProduct<V>::emitRow(std::size_t group, unsigned r, std::uint32_t* column, V* value) const
+std::size_t TileProduct<V>::emitRow(unsigned r, std::uint32_t* column, V* value) const
 {
-  const Sums& sums = sums_[group];
-  using Bits = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
-  return packTileRow(r, sums.column.size(), sums.column.data(), sums.bitmap.data(),
-                     reinterpret_cast<const Bits*>(sums.numbers.data()), column,
-                     reinterpret_cast<Bits*>(value));
+  std::size_t at = 0;
+  for (std::size_t tile = 0; tile < column_.size(); ++tile) {
+    unsigned bits = bitmap_[tile] >> (8 * r) & 0xff;
+    const auto first = static_cast<std::uint32_t>(column_[tile] * tileSide);
+    const V* const row = numbers_.data() + tile * numbersPerTile + r * tileSide;
+    if (bits == 0xff) {
+      for (unsigned c = 0; c < tileSide; ++c)
+        column[at + c] = first + c;
+      std::copy_n(row, tileSide, value + at);
+      at += tileSide;
+    } else {
+      for (; bits != 0; bits &= bits - 1) {
+        const auto c = static_cast<unsigned>(std::countr_zero(bits));
+        column[at] = first + c;
+        value[at++] = row[c];
+      }
+    }
+  }
+  return at;
 }
 
 template <class V>
-void TileProduct<V>::gatherRow(std::size_t group, unsigned r, const std::uint32_t* column, std::size_t count,
-                               V* value) const
+void TileProduct<V>::gatherRow(unsigned r, const std::uint32_t* column, std::size_t count, V* value) const
 {
-  const Sums& sums = sums_[group];
   for (std::size_t i = 0; i < count; ++i)
-    value[i] =
-        sums.numbers[sums.slot[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
+    value[i] = numbers_[slot_[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
 }
 
 TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(TileProduct);
