@@ -3,8 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -125,45 +123,6 @@ private:
   std::multimap<std::size_t, std::byte*> blocks_; // key: length in bytes
 };
 
-/// The files that are mapped, so that a signal handler can find them: each place is taken and left by one
-/// exchange, and read without a lock.
-struct MappedFile {
-  std::atomic<const std::byte*> first{nullptr};
-  std::size_t bytes = 0;
-  char path[512] = {};
-};
-std::array<MappedFile, 64> mappedFiles;
-std::mutex mappedFilesMutex;
-
-/// Remembers a mapped file. One more than there are places is not remembered.
-void remember(const std::byte* first, std::size_t bytes, const std::string& path)
-{
-  const std::lock_guard lock(mappedFilesMutex);
-  for (MappedFile& file : mappedFiles)
-    if (!file.first) {
-      file.bytes = bytes;
-      file.path[path.copy(file.path, sizeof file.path - 1)] = '\0';
-      file.first = first;
-      return;
-    }
-}
-
-void forget(const std::byte* first)
-{
-  const std::lock_guard lock(mappedFilesMutex);
-  for (MappedFile& file : mappedFiles)
-    if (file.first == first)
-      file.first = nullptr;
-}
-
-}
-
-const char* mappedFileAt(const void* address)
-{
-  for (const MappedFile& file : mappedFiles)
-    if (const std::byte* const first = file.first; first && address >= first && address < first + file.bytes)
-      return file.path;
-  return nullptr;
 }
 
 MemoryBlock::MemoryBlock(std::size_t bytes, Use use) : bytes_(bytes)
@@ -216,7 +175,6 @@ MemoryBlock::MemoryBlock(const std::string& path)
   data_ = static_cast<std::byte*>(got);
   kind_ = Kind::file;
   bytes_ = mappedBytes_ = length;
-  remember(data_, length, path);
   madvise(got, length, MADV_WILLNEED);
 }
 
@@ -226,10 +184,8 @@ MemoryBlock::~MemoryBlock()
     std::free(data_);
   else if (kind_ == Kind::pages)
     KeptBlocks::instance().keep(data_, mappedBytes_);
-  else {
-    forget(data_);
+  else
     munmap(data_, mappedBytes_);
-  }
 }
 
 void MemoryBlock::releaseKept()

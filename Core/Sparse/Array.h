@@ -48,10 +48,6 @@ private:
   Kind kind_ = Kind::heap;
 };
 
-/// The path of the mapped file in whose memory an address lies; null if it lies in none. For a handler of
-/// SIGBUS, with which the system answers reading a part of a mapped file that another program has cut off.
-const char* mappedFileAt(const void* address);
-
 /// An array of numbers whose copies share one block of memory, which may be a mapped file. The elements of a
 /// new array have no defined value unless one is given.
 template <class T>

@@ -1,19 +1,12 @@
 #include "Core/Compute/Device.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Sparse/Array.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/SpGEMM/GalerkinRun.h"
 #include "Tools/SpGEMM/OperandFile.h"
 #include "Tools/SpGEMM/ProductRun.h"
-
-#include <atomic>
-#include <csignal>
-#include <cstring>
-
-#include <unistd.h>
 
 using namespace tessera;
 
@@ -83,36 +76,6 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
   return runProducts<double>(asked, threads, false, std::move(files), log);
 }
 
-void put(const char* text)
-{
-  static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
-}
-
-/// Ends the program with an error instead of a signal if another program cuts off a mapped matrix.
-extern "C" void endOnTruncatedFile(int signal, siginfo_t* info, void*)
-{
-  const char* const path = mappedFileAt(info->si_addr);
-  if (!path) {
-    std::signal(signal, SIG_DFL); // the instruction is tried again and ends the program
-    return;
-  }
-  static std::atomic_flag isTold; // several threads may read there
-  while (isTold.test_and_set())
-    pause();
-  put("ERROR: ");
-  put(path);
-  put(": the file was cut off while it was read. Allowed: files that stay as they are during the run.\n");
-  _exit(static_cast<int>(ExitCode::unreadableInput));
-}
-
-void watchMappedFiles()
-{
-  struct sigaction action {};
-  action.sa_sigaction = endOnTruncatedFile;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGBUS, &action, nullptr);
-}
-
 int run(int count, char** words, RunLog& log)
 {
   const std::vector<std::string> tokens(words + 1, words + count);
@@ -125,7 +88,6 @@ int run(int count, char** words, RunLog& log)
   if (const std::string text = versionText(arguments, "tessera-spgemm"); !text.empty())
     return printText(text);
 
-  watchMappedFiles();
   const EndOnSignals ending(log);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
