@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -17,39 +16,12 @@ namespace {
 
 constexpr std::size_t memberBytes = std::size_t(1) << 20, membersAtOnce = 32;
 
-std::string folderOf(const std::string& path)
-{
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-std::string nameOfDescriptor(int descriptor)
-{
-  return "/proc/self/fd/" + std::to_string(descriptor);
-}
-
-/// Opens a file without a name in the folder of `path`. The system removes it however the program ends.
-/// Returns a negative number if the file system has no such files, or if the file could not be named later.
-int openNameless(const std::string& path)
-{
-  const int descriptor = open(folderOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-  if (descriptor < 0 || access(nameOfDescriptor(descriptor).c_str(), F_OK) == 0)
-    return descriptor;
-  close(descriptor);
-  return -1;
-}
-
 }
 
 MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
-    : context_(context), path_(path), descriptor_(STDOUT_FILENO), compress_(path.ends_with(".gz"))
+    : context_(context), descriptor_(STDOUT_FILENO), compress_(path.ends_with(".gz"))
 {
   if (path == "-")
-    return;
-  AtomicFile::removeAbandoned(folderOf(path));
-  descriptor_ = openNameless(path);
-  nameless_ = descriptor_ >= 0;
-  if (nameless_)
     return;
   file_ = std::make_unique<AtomicFile>(path);
   descriptor_ = open(file_->temporaryPath().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -59,7 +31,7 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
 
 MatrixOutput::~MatrixOutput()
 {
-  if ((file_ || nameless_) && descriptor_ >= 0)
+  if (file_ && descriptor_ >= 0)
     close(descriptor_);
 }
 
@@ -91,8 +63,6 @@ void MatrixOutput::write(std::string_view bytes)
       continue;
     if (written < 0) {
       const std::string reason = "cannot be written whole (" + std::string(std::strerror(errno)) + ")";
-      if (nameless_)
-        AtomicFile(path_).fail(reason);
       if (file_)
         file_->fail(reason);
       throw Error(ExitCode::unwritableOutput,
@@ -106,13 +76,6 @@ void MatrixOutput::finish()
 {
   if (compress_)
     compressWaiting();
-  if (nameless_) {
-    file_ = std::make_unique<AtomicFile>(path_);
-    if (linkat(AT_FDCWD, nameOfDescriptor(descriptor_).c_str(), AT_FDCWD, file_->temporaryPath().c_str(),
-               AT_SYMLINK_FOLLOW)
-        != 0)
-      file_->fail("cannot be given its name (" + std::string(std::strerror(errno)) + ")");
-  }
   if (!file_)
     return;
   const int closed = close(std::exchange(descriptor_, -1));

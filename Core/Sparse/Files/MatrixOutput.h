@@ -28,11 +28,8 @@ private:
   void write(std::string_view bytes);
 
   Context context_;
-  std::string path_;
-  // Null for standard output, and for a file that gets its name when it is whole.
-  std::unique_ptr<AtomicFile> file_;
+  std::unique_ptr<AtomicFile> file_; // null for standard output
   int descriptor_;
-  bool nameless_ = false;
   bool compress_;
   std::string waiting_; // bytes that are not compressed yet
 };
