@@ -208,6 +208,9 @@ def all_jpeg(corpus):
         data = jpeg([v for r in turned for v in r], len(turned[0]), [exif(orientation)])
         put(corpus, f'jpeg Orientation {orientation}', data, '.jpg', grid, values, share=0.01, told='[Oo]rientation',
             refused='[Oo]rientation')
+        put(corpus, f'png Orientation {orientation}', png(values_of(UNIT_PLANE.size), 6, 8, more=[(b'eXIf', exif(orientation)[1][6:])]),
+            '.png', UNIT_PLANE, values_of(UNIT_PLANE.size),
+            always_told=f'its EXIF orientation, {orientation}, is not applied' if orientation > 1 else None)
 
 
 def make(corpus):
