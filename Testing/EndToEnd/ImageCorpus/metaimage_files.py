@@ -155,13 +155,20 @@ def headers(corpus):
         one(corpus, 'line ends of Windows', STRAIGHT, values, container=container, end='\r\n')
         one(corpus, 'unknown fields', STRAIGHT, values, container=container, PatientName='x',
             Kinds='domain domain domain')
-        for wrong in ('0 2 2.5', '-1.5 2 2.5', 'nan 2 2.5', '1.5 2'):
-            one(corpus, f'spacing {wrong}', STRAIGHT, values, container=container, ElementSpacing=wrong,
-                expect=dict(refused='spacing|Spacing', told='spacing'))
-        one(corpus, 'matrix of zeros', STRAIGHT, values, container=container, TransformMatrix='0 0 0 0 0 0 0 0 0',
-            expect=dict(refused='direction|axes|matrix|Matrix'))
-        one(corpus, 'matrix with lengths', STRAIGHT, values, container=container, TransformMatrix='2 0 0 0 2 0 0 0 2',
-            expect=dict(refused='direction|axes|matrix|Matrix', told='direction|axes|matrix'))
+        for key, wrong, words_of_it in (
+            ('ElementSpacing', '0 2 2.5', 'spacing 0 on axis 0: a voxel must have an extent. Allowed: spacings above zero; a flipped'),
+            ('ElementSpacing', '-1.5 2 2.5', 'spacing -1.5 on axis 0: a voxel must have an extent'),
+            ('ElementSpacing', 'nan 2 2.5', 'ElementSpacing = nan 2 2.5: nan is not a finite number'),
+            ('ElementSpacing', '1.5 2', 'ElementSpacing'),
+            ('Offset', '0 inf 0', 'Offset = 0 inf 0: inf is not a finite number'),
+            ('TransformMatrix', '0 0 0 0 0 0 0 0 0', 'the matrix is singular. Allowed: axes that are not parallel'),
+            ('TransformMatrix', '1 0 0 1 0 0 0 0 1', 'the matrix is singular'),
+            ('TransformMatrix', '2 0 0 0 2 0 0 0 2', 'direction|axes|matrix'),
+            ('DimSize', '6 5 0', 'size 0 on axis 2: the image has no voxels'),
+            ('DimSize', '6 5 -4', 'NDims = 3, DimSize = 6 5 -4: not a size of an image'),
+            ('ElementNumberOfChannels', '0', 'ElementNumberOfChannels = 0: not a number of components'),
+            ('ElementNumberOfChannels', '-2', 'ElementNumberOfChannels = -2: not a number of components')):
+            one(corpus, f'{key} {wrong}', STRAIGHT, values, container=container, expect=dict(refused=words_of_it), **{key: wrong})
     for tag in ('tRUE', 'true', '1', 'T'):
         one(corpus, 'words for true', STRAIGHT, values, big=True, BinaryData=tag, BinaryDataByteOrderMSB=tag)
     many = [values, [v + 1 for v in values], [-v for v in values]]

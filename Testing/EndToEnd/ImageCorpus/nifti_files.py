@@ -273,16 +273,19 @@ def colours_and_series(corpus):
 
 def broken(corpus):
     values = values_of(STRAIGHT.size)
-    nan = struct.pack('<f', math.nan)
-    for at in (80, 256, 268, 280, 292, 108):
+    for at in (80, 256, 268, 280, 292, 296, 320, 108):
         for sform, qform in ((1, 0), (0, 1), (1, 1)):
-            used = {80: True, 256: qform, 268: qform, 280: sform, 292: sform, 108: True}[at]
-            one(corpus, f'NaN at {at}', STRAIGHT, values, sform=sform, qform=qform, **{f'o{at}': nan},
-                expect=dict(refused='') if used else None)
+            used = {256: qform, 268: qform, 280: sform, 292: sform, 296: sform, 320: sform}.get(at, True)
+            for number in (math.nan, math.inf, -3e38):
+                what = {80: 'spacing', 108: 'begin at byte|holds less than the'}.get(
+                    at, 'its header hold [^ ]*: not a position. Allowed: numbers of a qform or sform')
+                one(corpus, f'{number} at {at}', STRAIGHT, values, sform=sform, qform=qform,
+                    **{f'o{at}': struct.pack('<f', number)}, expect=dict(refused=what) if used else None)
     head = header(STRAIGHT, 4, 16)
-    for offset in (0.0, 100.0, 347.0):
+    for offset in (-5.0, 0.0, 100.0, 347.0):
         path = put_file(corpus, 'nifti offset inside', header(STRAIGHT, 4, 16, offset=offset), pack(values, 'h', False))
-        corpus.expect(path, STRAIGHT, values, f'NIfTI vox_offset {offset}', refused='vox_offset|header')
+        corpus.expect(path, STRAIGHT, values, f'NIfTI vox_offset {offset}',
+                      refused='its voxels are said to begin at byte .* Allowed: byte 352 or one behind it')
     # NIfTI-2: 540 bytes
     for big in (False, True):
         e = '>' if big else '<'

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -23,21 +22,6 @@ void read3(const std::string& path)
 
 class ImageFileErrors : public ::testing::Test {
 protected:
-  /// A MetaImage of 4 x 3 x 2 bytes with one line of the header replaced.
-  std::string metaImage(const std::string& key, const std::string& value) const
-  {
-    std::map<std::string, std::string> header{{"ElementSpacing", "1 1 1"},
-                                              {"Offset", "0 0 0"},
-                                              {"DimSize", "4 3 2"},
-                                              {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
-    header[key] = value;
-    std::string text = "ObjectType = Image\nNDims = 3\n";
-    for (const auto& [name, number] : header)
-      text += name + " = " + number + "\n";
-    return folder.write("image.mha", text + "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
-                                         + std::string(24, '\x01'));
-  }
-
   /// A NIfTI of byteNoise() with a float of its header replaced.
   std::string nifti(std::size_t offset, float value) const
   {
@@ -58,41 +42,6 @@ protected:
   TemporaryFolder folder;
 };
 
-const std::string spacingRule =
-    ": a voxel must have an extent. Allowed: spacings above zero; a flipped axis belongs into the direction.";
-
-TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
-{
-  EXPECT_EQ(complaint(nifti(84, 0)), "spacing 0 on axis 1" + spacingRule); // pixdim[2]
-  EXPECT_EQ(complaint(nifti(88, -2)), "spacing -2 on axis 2" + spacingRule);
-  EXPECT_EQ(complaint(nifti(80, NAN)), "spacing nan on axis 0" + spacingRule);
-}
-
-TEST_F(ImageFileErrors, AxesOfANiftiThatAreNoNumbers)
-{
-  const std::string rule = ": not a position. Allowed: numbers of a qform or sform in millimetres.";
-  for (const std::size_t offset :
-       {256, 268, 280, 292, 296, 320}) // quatern_b, qoffset_x, srow_x, srow_y, srow_z
-    for (const float value : {INFINITY, NAN, -3e38F})
-      EXPECT_EQ(complaint(nifti(offset, value)),
-                "the axes and origin of its header hold " + shortText(value) + rule)
-          << offset;
-}
-
-TEST_F(ImageFileErrors, NiftiWithShearedSformAlone)
-{
-  nifti(284, 0.5F); // srow_x[1]
-  std::string bytes = folder.read("image.nii");
-  bytes[252] = 0; // qform_code
-  EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).starts_with("by its sform the voxels are "));
-  float widthMm = 0;
-  std::memcpy(&widthMm, bytes.data() + 300, sizeof widthMm); // srow_y[1]
-  widthMm = std::hypot(widthMm, 0.5F);
-  std::memcpy(bytes.data() + 84, &widthMm, sizeof widthMm); // pixdim[2]
-  const double skew = readImageHeader(folder.write("image.nii", bytes), {}).direction[0][1];
-  EXPECT_NEAR(skew, -0.5 / widthMm, 1e-6);
-}
-
 TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
 {
   const std::string path =
@@ -104,15 +53,6 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
       messageOf([&] { read3(path); }),
       path + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of dimension 3. "
           + oneOfSeries);
-}
-
-TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
-{
-  writeVectorImage(folder / "field.mha",
-                   VectorImage<3>{byteNoise().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
-  EXPECT_EQ(complaint(folder / "field.mha"),
-            "3 components a voxel: an image of one component is asked for here. Allowed: one component, or "
-            "colour (red, green, blue, with or without opacity).");
 }
 
 TEST_F(ImageFileErrors, AnEmptyMask)
@@ -130,7 +70,9 @@ TEST_F(ImageFileErrors, AnEmptyMask)
 TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
 {
   const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";
-  const std::string meta = metaImage("DimSize", "4294967296 4294967296 4"); // 2^66
+  const std::string meta = folder.write("image.mha", "ObjectType = Image\nNDims = 3\n"
+                                                     "DimSize = 4294967296 4294967296 4\n" // 2^66
+                                                     "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n");
   const std::string metaBytes = std::to_string(folder.read("image.mha").size());
   EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738"))
       << complaint(meta);
@@ -142,16 +84,6 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
   std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
   EXPECT_TRUE(
       complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
-}
-
-TEST_F(ImageFileErrors, NiftiVoxelsThatBeginInsideTheHeader)
-{
-  for (const float offset : {0.0f, -5.0f, 347.0f, std::numeric_limits<float>::quiet_NaN()}) {
-    const std::string text = complaint(nifti(108, offset));
-    EXPECT_TRUE(text.starts_with("its voxels are said to begin at byte ")) << text;
-    EXPECT_PRED2(testing::contains, text, "Allowed: byte 352 or one behind it");
-  }
-  EXPECT_EQ(messageOf([&] { read3(nifti(108, 352)); }), "no error");
 }
 
 TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
@@ -177,10 +109,6 @@ TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
 
 TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
 {
-  for (const std::string count : {"0", "-2"})
-    EXPECT_EQ(complaint(metaImage("ElementNumberOfChannels", count)),
-              "ElementNumberOfChannels = " + count
-                  + ": not a number of components. Allowed: a whole number above 0.");
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 3\n";
   EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
             "its header does not come to ElementDataFile. Allowed: a whole header.");
@@ -195,21 +123,12 @@ TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
         "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
 }
 
-TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
+TEST_F(ImageFileErrors, MetaImagesOfSeveralFilesThatDoNotFit)
 {
   const std::string head =
       "ObjectType = Image\nNDims = 3\nDimSize = 2 2 3\nElementType = MET_UCHAR\nElementDataFile = ";
-  for (const int slice : {0, 1, 2})
-    folder.write("s0" + std::to_string(2 * slice) + ".raw", std::string(4, static_cast<char>(slice + 1)));
-  const auto voxels = [&](const std::string& dataFile) {
-    std::vector<std::string> notes;
-    return readImage<3>(folder.write("a.mhd", head + dataFile + "\n"), {}, notes).image.voxels;
-  };
-  const std::vector<float> expected{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
-  EXPECT_EQ(voxels("LIST\ns00.raw\ns02.raw\ns04.raw"), expected);
-  EXPECT_EQ(voxels("LIST 2\ns00.raw\ns02.raw\ns04.raw"), expected);
-  EXPECT_EQ(voxels("s%02d.raw 0 4 2"), expected);
-
+  for (const std::string name : {"s00.raw", "s02.raw", "s04.raw"})
+    folder.write(name, "1234");
   const auto complaintOf = [&](const std::string& dataFile) {
     return complaint(folder.write("a.mhd", head + dataFile + "\n"));
   };
