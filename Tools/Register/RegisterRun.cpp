@@ -106,7 +106,7 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
   const StoredMachine machine;
   Run<D> run(registry, withPreset<D>(options, log), recorder.headers, log, machine);
   const auto inputsRead = [&] {
-    recorder.startDigests();
+    recorder.digestsOfInputs.start();
     removeOldLevels(folder, options.request.stages.size(), files);
     watchSignals();
   };
@@ -130,7 +130,7 @@ void executeSeries(const Registry& registry, const RunRequest& request, const st
   recorder.headers.moving = {readHeaderAndTell("-m", request.moving.front(), request.reading, log)};
   for (const GivenImage& fixed : request.fixed)
     recorder.headers.fixed.push_back(readHeaderAndTell("-f", fixed, request.reading, log));
-  recorder.startDigests();
+  recorder.digestsOfInputs.start();
   watchSignals();
   SeriesOptions options{request, path, folder, request.seriesReference};
   options.request.moving.clear();
@@ -238,7 +238,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
                          [&]<int D>() { execute<D>(registry, options, folder, files, recorder, log); });
     }
     // Large inputs take longer than their registration. A signal does not wait for them.
-    while (!recorder.hasDigests())
+    while (!recorder.digestsOfInputs.areFound())
       Stop(stopAsked()).endIfAsked();
     log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.");
     log.info("");

@@ -15,37 +15,9 @@ namespace tessera {
 
 RunRecorder::RunRecorder(const RegisterOptions& options, std::string folder, std::vector<RunInput> inputs,
                          FileDigest digestOfOne)
-    : options_(options), folder_(std::move(folder)), started_(currentTime()),
-      digestOfOne_(std::move(digestOfOne)), inputs_(std::move(inputs))
+    : digestsOfInputs(std::move(inputs), std::move(digestOfOne)), options_(options),
+      folder_(std::move(folder)), started_(currentTime())
 {
-}
-
-void RunRecorder::startDigests()
-{
-  digests_ = std::async(std::launch::async, [this] {
-    std::vector<InputDigest> digests;
-    for (const RunInput& input : inputs_)
-      digests.push_back(digestOf(input, digestOfOne_, stopOfDigests_.get_token()));
-    return digests;
-  });
-}
-
-bool RunRecorder::hasDigests() const
-{
-  return digests_.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
-}
-
-std::vector<InputDigest> RunRecorder::digests(const Failure& failure)
-{
-  if (failure.code != 0) // which is told after the record is written
-    stopOfDigests_.request_stop();
-  std::vector<InputDigest> digests(inputs_.size());
-  if (digests_.valid())
-    digests = digests_.get();
-  for (std::size_t i = 0; i < digests.size() && failure.code != 0; ++i)
-    if (digests[i].sha256.empty())
-      digests[i] = digestOf(inputs_[i], digestOfOne_, {}, failure.code > 128 ? 0 : largestAfterFailure);
-  return digests;
 }
 
 void RunRecorder::write(const Failure& failure, const std::vector<std::string>& warnings)
@@ -53,16 +25,17 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
   const RunPictures* const pictures = summary.pictures ? &*summary.pictures : nullptr;
   const bool hasPage = options_.request.pictures;
   digestsOfOutputs.wait();
-  RecordFacts facts{.command = options_.commandLine,
-                    .started = started_,
-                    .finished = currentTime(),
-                    .seconds = secondsSince(clock_),
-                    .failure = failure,
-                    .failedInput =
-                        failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
-                    .digests = digests(failure),
-                    .files = {folder_ + logName},
-                    .warnings = warnings};
+  RecordFacts facts{
+      .command = options_.commandLine,
+      .started = started_,
+      .finished = currentTime(),
+      .seconds = secondsSince(clock_),
+      .failure = failure,
+      .failedInput =
+          failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(digestsOfInputs.inputs())),
+      .digests = digestsOfInputs.of(failure),
+      .files = {folder_ + logName},
+      .warnings = warnings};
   facts.digestOfOutput = [this](const std::string& path, const std::stop_token&) {
     return digestsOfOutputs.of(path);
   };

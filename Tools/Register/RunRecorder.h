@@ -2,11 +2,10 @@
 
 #include "Core/Image/Files/OutputDigests.h"
 #include "Core/Runs/RunSummary.h"
+#include "Tools/Common/InputDigests.h"
 #include "Tools/Register/RegisterOptions.h"
 
 #include <chrono>
-#include <future>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,28 +18,20 @@ public:
   RunRecorder(const RegisterOptions&, std::string folder, std::vector<RunInput> inputs,
               FileDigest = digestOfFile);
 
+  InputDigests digestsOfInputs;
   OutputDigests digestsOfOutputs;
   InputHeaders headers;      // as far as they were read
   RunSummary summary;        // of the run, as far as it came
   std::string lastTransform; // the file that a run that did not end has kept
 
-  /// Reads the input files on a thread of its own.
-  void startDigests();
-  bool hasDigests() const;
   /// Writes the page if there is one, then the record: each whole or not at all. A run that failed tells why
   /// before large inputs are read. Throws Error(unwritableOutput).
   void write(const Failure&, const std::vector<std::string>& warnings);
 
 private:
-  std::vector<InputDigest> digests(const Failure&);
-
   const RegisterOptions& options_;
   const std::string folder_, started_;
   const std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
-  const FileDigest digestOfOne_;
-  const std::vector<RunInput> inputs_;
-  std::stop_source stopOfDigests_;
-  std::future<std::vector<InputDigest>> digests_;
 };
 
 /// Leaves the record of a run that could not write its own, such as one whose process crashed.

@@ -4,7 +4,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Runs/InputFilesOfRun.h"
-#include "Core/Runs/RunRecord.h"
 #include "Tools/Common/Provenance.h"
 #include "Tools/Common/Signals.h"
 
@@ -83,7 +82,8 @@ void TransformRecord::replace(const std::string& folder, const std::string& comm
 }
 
 TransformRecord::TransformRecord(const TransformOptions& options, std::string folder)
-    : options_(options), folder_(std::move(folder)), started_(currentTime())
+    : options_(options), digestsOfInputs_(inputsOf(options.request)), folder_(std::move(folder)),
+      started_(currentTime())
 {
   std::error_code failure;
   std::filesystem::remove(folder_ + name, failure);
@@ -112,13 +112,8 @@ void TransformRecord::addOutputs(const std::vector<std::string>& paths, bool are
 std::string TransformRecord::text(const Failure& failure, const std::vector<std::string>& warnings)
 {
   if (failure.code > 128)
-    stop_.request_stop(); // of digests that another thread computes meanwhile
+    digestsOfInputs_.stop(); // for which another thread may be waiting
   const std::lock_guard lock(mutex_);
-  const bool isRead = failure.code == 0 || failure.code == static_cast<int>(ExitCode::someRowsFailed);
-  std::vector<InputDigest> digests;
-  for (const RunInput& input : inputsOf(options_.request))
-    digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
-                               isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
   Json outside = Json::array();
   for (const auto& [path, share] : found_.outside)
     outside.push_back({{"path", path}, {"share", share}});
@@ -143,7 +138,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"device", found_.device},
                      {"deviceReason", found_.deviceReason},
                      {"threads", options_.request.threads},
-                     {"inputFiles", json(digests)},
+                     {"inputFiles", json(digestsOfInputs_.of(failure))},
                      {"outputs", jsonOfOutputs(written,
                                                [this](const std::string& path, const std::stop_token&) {
                                                  return digestsOfOutputs.of(path);
@@ -168,6 +163,7 @@ int TransformRecord::recorded(Log& log, const std::function<int()>& run)
 {
   int code = 0;
   try {
+    digestsOfInputs_.start();
     code = run();
   } catch (...) {
     try {

@@ -4,13 +4,13 @@
 #include "Core/Image/Files/OutputDigests.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Common/InputDigests.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <chrono>
 #include <functional>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,11 +68,11 @@ private:
   void write(const Failure&, const std::vector<std::string>& warnings, bool settles = false);
 
   const TransformOptions& options_;
+  InputDigests digestsOfInputs_;
   std::string folder_, started_;
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, ino_t>> outputs_; // with the number of the file that was there before
   Found found_;
-  std::stop_source stop_;
   std::mutex mutex_;
 };
 
