@@ -1,10 +1,10 @@
 #include "Core/Sparse/Numbers/NumberChecks.h"
 
-#include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
@@ -12,29 +12,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t numbersPerChunk = 1 << 18;
-using Bits64 [[gnu::may_alias]] = std::uint64_t;
-using Bits32 [[gnu::may_alias]] = std::uint32_t;
-
-/// True if one of the numbers has all bits of its exponent set, that is, is infinite or not a number. The
-/// loop has no branch, so that the compiler vectorizes it.
-template <class Bits>
-TESSERA_ALWAYS_INLINE bool anyFull(const Bits* numbers, std::size_t count, Bits exponent)
-{
-  Bits bad = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    bad |= (numbers[i] & exponent) == exponent;
-  return bad != 0;
-}
-
-TESSERA_MULTIVERSION bool rangeIsFinite(const double* first, std::size_t count)
-{
-  return !anyFull<Bits64>(reinterpret_cast<const Bits64*>(first), count, 0x7ff0000000000000);
-}
-
-TESSERA_MULTIVERSION bool rangeIsFinite(const float* first, std::size_t count)
-{
-  return !anyFull<Bits32>(reinterpret_cast<const Bits32*>(first), count, 0x7f800000);
-}
 
 /// The largest magnitude in double precision, perhaps rounded up.
 double largestMagnitude(const Context& context, const Array<std::int64_t>& values)
@@ -61,7 +38,8 @@ bool allFinite(const Context& context, const Array<V>& values)
   } else {
     std::atomic<bool> finite = true;
     forEachRange(context, values.size(), numbersPerChunk, [&](std::size_t first, std::size_t last) {
-      if (!rangeIsFinite(values.data() + first, last - first))
+      if (!std::all_of(values.data() + first, values.data() + last,
+                       [](V value) { return std::isfinite(value); }))
         finite.store(false, std::memory_order_relaxed);
     });
     return finite;
