@@ -5,11 +5,6 @@
 #include "Testing/Support/Scenes/Phantom.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
-#include <itkImageFileReader.h>
-#include <itkNiftiImageIO.h>
-#include <itkPNGImageIO.h>
-#include <itkRGBPixel.h>
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -46,18 +41,6 @@ LoadedImage<D> load(const std::string& path)
 {
   std::vector<std::string> notes;
   return readImage<D>(path, {}, notes);
-}
-
-template <int D>
-void expectGeometryNear(const ImageGeometry<D>& actual, const ImageGeometry<D>& expected, double relative)
-{
-  EXPECT_EQ(actual.size, expected.size);
-  for (int i = 0; i < D; ++i) {
-    EXPECT_NEAR(actual.spacingMm[i], expected.spacingMm[i], relative * expected.spacingMm[i]);
-    EXPECT_NEAR(actual.originMm[i], expected.originMm[i], relative * std::abs(expected.originMm[i]));
-    for (int j = 0; j < D; ++j)
-      EXPECT_NEAR(actual.direction[i][j], expected.direction[i][j], relative);
-  }
 }
 
 bool accepts(const std::string& format, int dimension, PixelType type, int components)
@@ -106,23 +89,6 @@ TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
       }
     }
   EXPECT_GT(written, 200); // 10 formats of all 10 types, twice, and some more
-}
-
-TYPED_TEST(ImageFileOfDimension, GeometryComesBackWhereTheFormatKeepsIt)
-{
-  constexpr int D = TestFixture::D;
-  const Image<D> image = countedImage(testing::obliqueGeometry<D>(oddSize<D>()));
-  for (const char* format : {"mhd", "mha", "nrrd", "nhdr"}) {
-    SCOPED_TRACE(format);
-    writeImage(this->folder / ("image." + std::string(format)), image, PixelType::int16, false);
-    const double roundings =
-        8 * std::numeric_limits<double>::epsilon(); // NRRD stores direction times spacing
-    expectGeometryNear(load<D>(this->folder / ("image." + std::string(format))).image.geometry,
-                       image.geometry, roundings);
-  }
-  writeImage(this->folder / "image.nii.gz", image, PixelType::int16, false);
-  const double floats = 16 * std::numeric_limits<float>::epsilon(); // a quaternion of floats and back
-  expectGeometryNear(load<D>(this->folder / "image.nii.gz").image.geometry, image.geometry, floats);
 }
 
 TYPED_TEST(ImageFileOfDimension, VectorFieldsComeBack)
@@ -182,38 +148,6 @@ TEST_F(ImageFile, TheLargestIntegersAreNotWrapped)
 
   EXPECT_EQ(pixels[0], std::numeric_limits<std::int32_t>::max());
   EXPECT_EQ(pixels[1], std::numeric_limits<std::int32_t>::min());
-}
-
-TEST_F(ImageFile, ColourIsReadAsItkReadsIt)
-{
-  using ColourImage = itk::Image<itk::RGBPixel<unsigned char>, 2>;
-  const itk::PNGImageIO::Pointer writer = itk::PNGImageIO::New();
-  std::vector<unsigned char> colours;
-  for (unsigned i = 0; i < 5 * 4 * 3; ++i)
-    colours.push_back(static_cast<unsigned char>(i * 83));
-  writer->SetFileName(folder / "colour.png");
-  writer->SetNumberOfDimensions(2);
-  writer->SetDimensions(0, 5);
-  writer->SetDimensions(1, 4);
-  writer->SetPixelTypeInfo(static_cast<const ColourImage::PixelType*>(nullptr));
-  writer->SetIORegion([] {
-    itk::ImageIORegion region(2);
-    region.SetSize(0, 5);
-    region.SetSize(1, 4);
-    return region;
-  }());
-  writer->Write(colours.data());
-  const auto reader = itk::ImageFileReader<itk::Image<float, 2>>::New();
-  reader->SetImageIO(itk::PNGImageIO::New());
-  reader->SetFileName(folder / "colour.png");
-  reader->Update();
-
-  std::vector<std::string> notes;
-  const std::vector<float> grey = readImage<2>(folder / "colour.png", {}, notes).image.voxels;
-
-  EXPECT_EQ(grey, std::vector<float>(reader->GetOutput()->GetBufferPointer(),
-                                     reader->GetOutput()->GetBufferPointer() + 20));
-  EXPECT_EQ(notes, std::vector<std::string>{folder / "colour.png" + ": colour, read as luminance"});
 }
 
 TEST_F(ImageFile, NotANumberIsSetAsideAndCounted)
@@ -309,19 +243,6 @@ TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)
               }).find(": its scl_slope and scl_inter scale " + std::string(what)),
               path.size());
   }
-}
-
-TEST_F(ImageFile, AFourthDimensionOfOneIsNotCounted)
-{
-  folder.write(
-      "four.mha",
-      "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 1\nElementSpacing = 1 2 3 4\nElementType = MET_UCHAR\n"
-      "ElementDataFile = LOCAL\n\x05\x07");
-
-  const LoadedImage<3> loaded = load<3>(folder / "four.mha");
-
-  EXPECT_EQ(loaded.image.voxels, (std::vector<float>{5, 7}));
-  EXPECT_EQ(loaded.image.geometry.spacingMm, (Vec<3>{1, 2, 3}));
 }
 
 TEST_F(ImageFile, DirectionCosinesCanBeLeftOut)
