@@ -39,33 +39,33 @@ public:
                              std::span<const double> parameters) const override;
   bool scalesFollowLevels() const override { return true; }
 
-  void map(Context&, const Samples<D>& samples, std::span<const double> parameters,
+  void map(Context&, const ListSamples<D>& samples, std::span<const double> parameters,
            const PointsOut<D>& out) const override
   {
-    field_.displace(asList(samples), parameters.data(), true, out);
+    field_.displace(samples, parameters.data(), true, out);
   }
-  void pullBack(Context&, const Samples<D>& samples, std::span<const double>, const Covectors<D>& covectors,
-                std::span<double> gradient) const override
+  void pullBack(Context&, const ListSamples<D>& samples, std::span<const double>,
+                const Covectors<D>& covectors, std::span<double> gradient) const override
   {
-    field_.pullBack(asList(samples), covectors, gradient.data());
+    field_.pullBack(samples, covectors, gradient.data());
   }
-  void pushForward(Context&, const Samples<D>& samples, std::span<const double>, std::span<const double> step,
-                   const PointsOut<D>& out) const override
+  void pushForward(Context&, const ListSamples<D>& samples, std::span<const double>,
+                   std::span<const double> step, const PointsOut<D>& out) const override
   {
-    field_.displace(asList(samples), step.data(), false, out);
+    field_.displace(samples, step.data(), false, out);
   }
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
-  void spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
+  void spatialDerivatives(Context&, const ListSamples<D>& samples, std::span<const double> parameters,
                           double* jacobian, double* hessian) const override
   {
-    field_.derivatives(asList(samples), parameters.data(), jacobian, hessian);
+    field_.derivatives(samples, parameters.data(), jacobian, hessian);
   }
-  void pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
+  void pullBackSpatialDerivatives(Context&, const ListSamples<D>& samples, std::span<const double>,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override
   {
-    field_.pullBackDerivatives(asList(samples), covJacobian, covHessian, gradient.data());
+    field_.pullBackDerivatives(samples, covJacobian, covHessian, gradient.data());
   }
   bool hasHessian() const override { return true; }
 

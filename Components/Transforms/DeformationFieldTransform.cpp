@@ -62,19 +62,18 @@ std::unique_ptr<HeldTransformOnCuda<D>> DeformationFieldTransform<D>::hold(const
 }
 
 template <int D>
-void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>,
+void DeformationFieldTransform<D>::map(Context&, const ListSamples<D>& samples, std::span<const double>,
                                        const PointsOut<D>& out) const
 {
-  const ListSamples<D> list = asList(samples);
-  for (std::size_t i = 0; i < list.count; ++i) {
-    const Vec<D> mappedMm = image_(list.point(i));
+  for (std::size_t i = 0; i < samples.count; ++i) {
+    const Vec<D> mappedMm = image_(samples.point(i));
     for (int k = 0; k < D; ++k)
       out[k][i] = mappedMm[k];
   }
 }
 
 template <int D>
-void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+void DeformationFieldTransform<D>::spatialDerivatives(Context&, const ListSamples<D>& samples,
                                                       std::span<const double>, double* jacobian,
                                                       double* hessian) const
 {
@@ -84,15 +83,14 @@ void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>
         ExitCode::usage,
         "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, "
         "its spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
-  const ListSamples<D> list = asList(samples);
-  for (std::size_t i = 0; i < list.count; ++i) {
+  for (std::size_t i = 0; i < samples.count; ++i) {
     double j[D][D], h[D][pairs];
-    image_.derivatives(list.point(i), j, h);
+    image_.derivatives(samples.point(i), j, h);
     for (int k = 0; k < D; ++k) {
       for (int column = 0; column < D; ++column)
-        jacobian[(k * D + column) * list.count + i] = j[k][column];
+        jacobian[(k * D + column) * samples.count + i] = j[k][column];
       for (int s = 0; s < pairs && hessian; ++s)
-        hessian[(k * pairs + s) * list.count + i] = h[k][s];
+        hessian[(k * pairs + s) * samples.count + i] = h[k][s];
     }
   }
 }
@@ -159,7 +157,7 @@ ItkTransform DeformationFieldTransform<D>::itkTransform(std::span<const double>)
 }
 
 template <int D>
-void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&,
+void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const ListSamples<D>&,
                                                               std::span<const double>, const double*,
                                                               const double*, std::span<double>) const
 {

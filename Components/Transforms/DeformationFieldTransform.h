@@ -23,13 +23,13 @@ public:
   std::string name() const override { return description().name; }
   std::size_t parameterCount() const override { return 0; }
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+  void map(Context&, const ListSamples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
   /// The derivatives of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
-  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
+  void spatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                          double* jacobian, double* hessian) const override;
   /// Throws Error(usage), because there are no parameters.
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+  void pullBackSpatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return image_.order == 1; }

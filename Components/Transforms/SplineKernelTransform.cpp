@@ -130,66 +130,65 @@ SplineKernelTransform<D>::solvedAt(std::span<const double> parameters) const
 }
 
 template <int D>
-void SplineKernelTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                   const PointsOut<D>& out) const
+void SplineKernelTransform<D>::map(Context&, const ListSamples<D>& samples,
+                                   std::span<const double> parameters, const PointsOut<D>& out) const
 {
   const auto solved = solvedAt(parameters);
-  spline::map<D>(splineOf(solved->vectors), asList(samples), out);
+  spline::map<D>(splineOf(solved->vectors), samples, out);
 }
 
 template <int D>
-void SplineKernelTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>,
+void SplineKernelTransform<D>::pushForward(Context&, const ListSamples<D>& samples, std::span<const double>,
                                            std::span<const double> step, const PointsOut<D>& out) const
 {
   std::vector<double> vectors(model_.vectors() * D, 0.0);
   solver_->addVectors(step, vectors);
-  spline::map<D>(splineOf(vectors), asList(samples), out);
+  spline::map<D>(splineOf(vectors), samples, out);
 }
 
 template <int D>
-void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
+void SplineKernelTransform<D>::pullBack(Context&, const ListSamples<D>& samples, std::span<const double>,
                                         const Covectors<D>& covectors, std::span<double> gradient) const
 {
   thread_local std::vector<double> sums; // derivatives of the value by the vectors
   sums.assign(model_.vectors() * D, 0.0);
-  spline::addCovectors<D>(model_, asList(samples), covectors, sums);
+  spline::addCovectors<D>(model_, samples, covectors, sums);
   solver_->addGradient(sums, gradient);
 }
 
 template <int D>
-void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+void SplineKernelTransform<D>::spatialDerivatives(Context&, const ListSamples<D>& samples,
                                                   std::span<const double> parameters, double* jacobian,
                                                   double* hessian) const
 {
   constexpr int pairs = symmetricCount(D);
-  const ListSamples<D> list = asList(samples);
-  if (list.count == 0) // landmarks that were only counted determine no spline
+  if (samples.count == 0) // landmarks that were only counted determine no spline
     return;
   const auto solved = solvedAt(parameters);
   const SplineOfLandmarks<D> spline = splineOf(solved->vectors);
   if (!hessian)
-    return spline::jacobians<D>(spline, list, jacobian);
-  for (std::size_t i = 0; i < list.count; ++i) {
+    return spline::jacobians<D>(spline, samples, jacobian);
+  for (std::size_t i = 0; i < samples.count; ++i) {
     double j[D][D], h[D][pairs];
-    spline.derivatives(list.point(i), j, h);
+    spline.derivatives(samples.point(i), j, h);
     for (int k = 0; k < D; ++k) {
       for (int column = 0; column < D; ++column)
-        jacobian[(k * D + column) * list.count + i] = j[k][column];
+        jacobian[(k * D + column) * samples.count + i] = j[k][column];
       for (int s = 0; s < pairs; ++s)
-        hessian[(k * pairs + s) * list.count + i] = h[k][s];
+        hessian[(k * pairs + s) * samples.count + i] = h[k][s];
     }
   }
 }
 
 template <int D>
-void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
+void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const ListSamples<D>& samples,
                                                           std::span<const double>, const double* covJacobian,
                                                           const double* covHessian,
                                                           std::span<double> gradient) const
 {
   thread_local std::vector<double> sums;
   sums.assign(model_.vectors() * D, 0.0);
-  spline::addSpatialCovectors<D>(model_, asList(samples), covJacobian, covHessian, sums);
+  spline::addSpatialCovectors<D>(model_, samples, covJacobian, covHessian, sums);
   solver_->addGradient(sums, gradient);
 }
 

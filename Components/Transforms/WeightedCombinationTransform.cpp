@@ -212,45 +212,39 @@ WeightedCombinationTransform<D>::derivatives(Context& context, const ListSamples
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::map(Context& context, const Samples<D>& samples,
+void WeightedCombinationTransform<D>::map(Context& context, const ListSamples<D>& samples,
                                           std::span<const double> parameters, const PointsOut<D>& out) const
 {
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(samples, storage);
-  Combined combined = displacements(context, list, parameters);
+  Combined combined = displacements(context, samples, parameters);
   for (int d = 0; d < D; ++d)
-    for (std::size_t i = 0; i < list.count; ++i)
-      out[d][i] = list.pointMm[d][i] + combined.sum()[d * list.count + i];
+    for (std::size_t i = 0; i < samples.count; ++i)
+      out[d][i] = samples.pointMm[d][i] + combined.sum()[d * samples.count + i];
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::pullBack(Context& context, const Samples<D>& samples,
+void WeightedCombinationTransform<D>::pullBack(Context& context, const ListSamples<D>& samples,
                                                std::span<const double> parameters,
                                                const Covectors<D>& covectors,
                                                std::span<double> gradient) const
 {
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(samples, storage);
-  Combined combined = displacements(context, list, parameters);
+  Combined combined = displacements(context, samples, parameters);
   for (std::size_t t = 0; t < transforms_.size(); ++t)
     for (int d = 0; d < D; ++d)
-      for (std::size_t i = 0; i < list.count; ++i)
-        gradient[t] += covectors[d][i] * combined.slope(t, d * list.count + i);
+      for (std::size_t i = 0; i < samples.count; ++i)
+        gradient[t] += covectors[d][i] * combined.slope(t, d * samples.count + i);
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::pushForward(Context& context, const Samples<D>& samples,
+void WeightedCombinationTransform<D>::pushForward(Context& context, const ListSamples<D>& samples,
                                                   std::span<const double> parameters,
                                                   std::span<const double> step, const PointsOut<D>& out) const
 {
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(samples, storage);
-  Combined combined = displacements(context, list, parameters);
+  Combined combined = displacements(context, samples, parameters);
   for (int d = 0; d < D; ++d)
-    for (std::size_t i = 0; i < list.count; ++i) {
+    for (std::size_t i = 0; i < samples.count; ++i) {
       out[d][i] = 0;
       for (std::size_t t = 0; t < transforms_.size(); ++t)
-        out[d][i] += step[t] * combined.slope(t, d * list.count + i);
+        out[d][i] += step[t] * combined.slope(t, d * samples.count + i);
     }
 }
 
@@ -333,33 +327,27 @@ JacobianTerms WeightedCombinationTransform<D>::jacobianTerms(Context& context, c
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::spatialDerivatives(Context& context, const Samples<D>& samples,
+void WeightedCombinationTransform<D>::spatialDerivatives(Context& context, const ListSamples<D>& samples,
                                                          std::span<const double> parameters, double* jacobian,
                                                          double* hessian) const
 {
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(samples, storage);
-  Combined combined = derivatives(context, list, parameters, hessian != nullptr);
-  const auto second = combined.sum().begin() + static_cast<std::ptrdiff_t>(D * D * list.count);
+  Combined combined = derivatives(context, samples, parameters, hessian != nullptr);
+  const auto second = combined.sum().begin() + static_cast<std::ptrdiff_t>(D * D * samples.count);
   std::copy(combined.sum().begin(), second, jacobian);
   if (hessian)
     std::copy(second, combined.sum().end(), hessian);
   for (int d = 0; d < D; ++d)
-    for (std::size_t i = 0; i < list.count; ++i)
-      jacobian[(d * D + d) * list.count + i] += 1;
+    for (std::size_t i = 0; i < samples.count; ++i)
+      jacobian[(d * D + d) * samples.count + i] += 1;
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::pullBackSpatialDerivatives(Context& context, const Samples<D>& samples,
-                                                                 std::span<const double> parameters,
-                                                                 const double* covJacobian,
-                                                                 const double* covHessian,
-                                                                 std::span<double> gradient) const
+void WeightedCombinationTransform<D>::pullBackSpatialDerivatives(
+    Context& context, const ListSamples<D>& samples, std::span<const double> parameters,
+    const double* covJacobian, const double* covHessian, std::span<double> gradient) const
 {
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(samples, storage);
-  Combined combined = derivatives(context, list, parameters, covHessian != nullptr);
-  const std::size_t first = D * D * list.count, second = D * symmetricCount(D) * list.count;
+  Combined combined = derivatives(context, samples, parameters, covHessian != nullptr);
+  const std::size_t first = D * D * samples.count, second = D * symmetricCount(D) * samples.count;
   for (std::size_t t = 0; t < transforms_.size(); ++t) {
     for (std::size_t i = 0; i < first && covJacobian; ++i)
       gradient[t] += covJacobian[i] * combined.slope(t, i);

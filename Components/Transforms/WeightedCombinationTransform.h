@@ -34,17 +34,17 @@ public:
 
   /// This and all other functions of weights throw Error(registrationFailed) if they are to be normalized and
   /// their sum is 0.
-  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+  void map(Context&, const ListSamples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
-  void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
+  void pullBack(Context&, const ListSamples<D>&, std::span<const double> parameters, const Covectors<D>&,
                 std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+  void pushForward(Context&, const ListSamples<D>&, std::span<const double> parameters,
                    std::span<const double> step, const PointsOut<D>&) const override;
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
-  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+  void spatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                          double* jacobian, double* hessian) const override;
+  void pullBackSpatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override;
   bool hasHessian() const override;

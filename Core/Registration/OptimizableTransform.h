@@ -52,10 +52,10 @@ public:
   virtual bool scalesFollowLevels() const { return false; }
 
   /// gradient += sum over samples of J^T v, with covectors v. This is the adjoint of pushForward.
-  virtual void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
-                        std::span<double> gradient) const = 0;
+  virtual void pullBack(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                        const Covectors<D>&, std::span<double> gradient) const = 0;
   /// Computes J step for each sample.
-  virtual void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+  virtual void pushForward(Context&, const ListSamples<D>&, std::span<const double> parameters,
                            std::span<const double> step, const PointsOut<D>&) const = 0;
   /// Takes all samples at once, not a batch, and uses the context's threads.
   virtual JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,

@@ -33,7 +33,7 @@ public:
   /// Value of (Transform "...") in files.
   virtual std::string name() const = 0;
   virtual std::size_t parameterCount() const = 0;
-  virtual void map(Context&, const Samples<D>&, std::span<const double> parameters,
+  virtual void map(Context&, const ListSamples<D>&, std::span<const double> parameters,
                    const PointsOut<D>&) const = 0;
 
   /// The lines of a transform parameter file that only this transform has (centre, grid, ...).

@@ -35,11 +35,11 @@ public:
   /// jacobian[(row * D + column) * count + i] = dT_row/dx_column at sample i.
   /// hessian[(k * symmetricCount(D) + s) * count + i] = second derivative of T_k in 1/mm, where s counts the
   /// upper triangle (0,0) (0,1) .. (D-1,D-1) row by row. A null hessian is not computed.
-  virtual void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+  virtual void spatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
                                   double* jacobian, double* hessian) const = 0;
   /// gradient += sum over samples of <covJacobian, d jacobian/d mu> + <covHessian, d hessian/d mu>, in the
   /// same layouts. covHessian multiplies each stored (upper) entry once; either array may be null.
-  virtual void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+  virtual void pullBackSpatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
                                           const double* covJacobian, const double* covHessian,
                                           std::span<double> gradient) const = 0;
   /// False if the Hessian is zero everywhere.

@@ -86,23 +86,6 @@ struct AffineBatch {
   }
 };
 
-template <int D>
-void applyTo(const AffineMap<D>& map, const Samples<D>& samples, const PointsOut<D>& out)
-{
-  if (const auto* lattice = std::get_if<LatticeSamples<D>>(&samples))
-    writePoints<D>({lattice->first, lattice->size, compose(map, lattice->pointFromIndex)}, out);
-  else
-    AffineBatch<D>::apply(map, std::get<ListSamples<D>>(samples), out);
-}
-
-template <int D>
-std::size_t countOf(const Samples<D>& samples)
-{
-  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
-    return list->count;
-  return productOf(std::get<LatticeSamples<D>>(samples).size);
-}
-
 /// The trace plus 2 sqrt(2) times the Frobenius norm of a D x D matrix.
 template <int D>
 double sizeOf(const Matrix<D>& m)

@@ -63,19 +63,17 @@ AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) co
 }
 
 template <int D>
-void LinearTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
+void LinearTransform<D>::map(Context&, const ListSamples<D>& samples, std::span<const double> parameters,
                              const PointsOut<D>& out) const
 {
-  linear::applyTo<D>(pointMap(parameters), samples, out);
+  linear::AffineBatch<D>::apply(pointMap(parameters), samples, out);
 }
 
 template <int D>
-void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double> parameters,
+void LinearTransform<D>::pullBack(Context&, const ListSamples<D>& samples, std::span<const double> parameters,
                                   const Covectors<D>& covectors, std::span<double> gradient) const
 {
-  thread_local PointBatch<D> storage;
-  pullBackMoments(parameters, linear::MomentSums<D>::of(asList<D>(samples, storage), covectors, centerMm_),
-                  gradient);
+  pullBackMoments(parameters, linear::MomentSums<D>::of(samples, covectors, centerMm_), gradient);
 }
 
 template <int D>
@@ -99,8 +97,9 @@ std::unique_ptr<HeldTransformOnCuda<D>> LinearTransform<D>::hold(const Context&,
 }
 
 template <int D>
-void LinearTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                     std::span<const double> step, const PointsOut<D>& out) const
+void LinearTransform<D>::pushForward(Context&, const ListSamples<D>& samples,
+                                     std::span<const double> parameters, std::span<const double> step,
+                                     const PointsOut<D>& out) const
 {
   const Derivatives d = derivatives(parameters);
   AffineMap<D> map{Matrix<D>{}, {}};
@@ -113,7 +112,7 @@ void LinearTransform<D>::pushForward(Context&, const Samples<D>& samples, std::s
   const Vec<D> atCenter = apply<D>(map.matrix, centerMm_);
   for (int row = 0; row < D; ++row)
     map.offset[row] -= atCenter[row];
-  linear::applyTo<D>(map, samples, out);
+  linear::AffineBatch<D>::apply(map, samples, out);
 }
 
 /// 1/n sum over samples of J^T J (P x P), computed exactly from the first and second moments of x - c.
@@ -213,11 +212,11 @@ JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamp
 }
 
 template <int D>
-void LinearTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+void LinearTransform<D>::spatialDerivatives(Context&, const ListSamples<D>& samples,
                                             std::span<const double> parameters, double* jacobian,
                                             double* hessian) const
 {
-  const std::size_t count = linear::countOf<D>(samples);
+  const std::size_t count = samples.count;
   const Matrix<D> matrix = aboutCenter(parameters).matrix;
   for (int row = 0; row < D; ++row)
     for (int column = 0; column < D; ++column)
@@ -227,14 +226,14 @@ void LinearTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
 }
 
 template <int D>
-void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
+void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const ListSamples<D>& samples,
                                                     std::span<const double> parameters,
                                                     const double* covJacobian, const double*,
                                                     std::span<double> gradient) const
 {
   if (!covJacobian)
     return;
-  const std::size_t count = linear::countOf<D>(samples);
+  const std::size_t count = samples.count;
   const Derivatives d = derivatives(parameters);
   for (int row = 0; row < D; ++row)
     for (int column = 0; column < D; ++column) {

@@ -112,42 +112,40 @@ std::vector<double> StackTransform<D, Sub>::scales(Context& context, const ListS
 }
 
 template <int D, template <int> class Sub>
-void StackTransform<D, Sub>::map(Context& context, const Samples<D>& samples,
+void StackTransform<D, Sub>::map(Context& context, const ListSamples<D>& samples,
                                  std::span<const double> parameters, const PointsOut<D>& out) const
 {
-  const ListSamples<D> list = asList(samples);
-  forEachTime(list, [&](const auto& slice) {
+  forEachTime(samples, [&](const auto& slice) {
     const auto mapped = planesOf<D - 1>(scratchOf((D - 1) * slice.samples.count), slice.samples.count);
     sub_.map(context, slice.samples, partOf(parameters, slice.number), mapped);
     for (int d = 0; d + 1 < D; ++d)
       slice.scatter(mapped[d], out[d]);
   });
-  if (out[D - 1] != list.pointMm[D - 1])
-    std::copy_n(list.pointMm[D - 1], list.count, out[D - 1]);
+  if (out[D - 1] != samples.pointMm[D - 1])
+    std::copy_n(samples.pointMm[D - 1], samples.count, out[D - 1]);
 }
 
 template <int D, template <int> class Sub>
-void StackTransform<D, Sub>::pushForward(Context& context, const Samples<D>& samples,
+void StackTransform<D, Sub>::pushForward(Context& context, const ListSamples<D>& samples,
                                          std::span<const double> parameters, std::span<const double> step,
                                          const PointsOut<D>& out) const
 {
-  const ListSamples<D> list = asList(samples);
-  forEachTime(list, [&](const auto& slice) {
+  forEachTime(samples, [&](const auto& slice) {
     const auto pushed = planesOf<D - 1>(scratchOf((D - 1) * slice.samples.count), slice.samples.count);
     sub_.pushForward(context, slice.samples, partOf(parameters, slice.number), partOf(step, slice.number),
                      pushed);
     for (int d = 0; d + 1 < D; ++d)
       slice.scatter(pushed[d], out[d]);
   });
-  std::fill_n(out[D - 1], list.count, 0.0);
+  std::fill_n(out[D - 1], samples.count, 0.0);
 }
 
 template <int D, template <int> class Sub>
-void StackTransform<D, Sub>::pullBack(Context& context, const Samples<D>& samples,
+void StackTransform<D, Sub>::pullBack(Context& context, const ListSamples<D>& samples,
                                       std::span<const double> parameters, const Covectors<D>& covectors,
                                       std::span<double> gradient) const
 {
-  forEachTime(asList(samples), [&](const auto& slice) {
+  forEachTime(samples, [&](const auto& slice) {
     const auto gathered = planesOf<D - 1>(scratchOf((D - 1) * slice.samples.count), slice.samples.count);
     Covectors<D - 1> ofSlice;
     for (int d = 0; d + 1 < D; ++d) {
@@ -178,17 +176,16 @@ JacobianTerms StackTransform<D, Sub>::jacobianTerms(Context& context, const List
 }
 
 template <int D, template <int> class Sub>
-void StackTransform<D, Sub>::spatialDerivatives(Context& context, const Samples<D>& samples,
+void StackTransform<D, Sub>::spatialDerivatives(Context& context, const ListSamples<D>& samples,
                                                 std::span<const double> parameters, double* jacobian,
                                                 double* hessian) const
 {
-  const ListSamples<D> list = asList(samples);
-  const std::size_t all = list.count;
+  const std::size_t all = samples.count;
   std::fill_n(jacobian, D * D * all, 0.0);
   std::fill_n(jacobian + (D * D - 1) * all, all, 1.0);
   if (hessian)
     std::fill_n(hessian, D * symmetricCount(D) * all, 0.0);
-  forEachTime(list, [&](const auto& slice) {
+  forEachTime(samples, [&](const auto& slice) {
     constexpr std::size_t first = (D - 1) * (D - 1), second = (D - 1) * symmetricCount(D - 1);
     const std::size_t n = slice.samples.count;
     double* const ofSlice = scratchOf((first + second) * n);
@@ -203,14 +200,13 @@ void StackTransform<D, Sub>::spatialDerivatives(Context& context, const Samples<
 }
 
 template <int D, template <int> class Sub>
-void StackTransform<D, Sub>::pullBackSpatialDerivatives(Context& context, const Samples<D>& samples,
+void StackTransform<D, Sub>::pullBackSpatialDerivatives(Context& context, const ListSamples<D>& samples,
                                                         std::span<const double> parameters,
                                                         const double* covJacobian, const double* covHessian,
                                                         std::span<double> gradient) const
 {
-  const ListSamples<D> list = asList(samples);
-  const std::size_t all = list.count;
-  forEachTime(list, [&](const auto& slice) {
+  const std::size_t all = samples.count;
+  forEachTime(samples, [&](const auto& slice) {
     constexpr std::size_t first = (D - 1) * (D - 1), second = (D - 1) * symmetricCount(D - 1);
     const std::size_t n = slice.samples.count;
     double* const ofSlice = scratchOf((first + second) * n);

@@ -12,17 +12,15 @@ public:
   explicit AddedTransforms(ChainPointer<D> chain) : chain_(std::move(chain)) {}
 
   std::string name() const override { return "AddedTransforms"; }
-  void map(Context& context, const Samples<D>& samples, std::span<const double>,
+  void map(Context& context, const ListSamples<D>& samples, std::span<const double>,
            const PointsOut<D>& out) const override
   {
-    PointBatch<D> storage;
-    mapChain<D>(context, *chain_, asList<D>(samples, storage), out);
+    mapChain<D>(context, *chain_, samples, out);
   }
-  void spatialDerivatives(Context& context, const Samples<D>& samples, std::span<const double>,
+  void spatialDerivatives(Context& context, const ListSamples<D>& samples, std::span<const double>,
                           double* jacobian, double* hessian) const override
   {
-    PointBatch<D> storage;
-    chainSpatialDerivatives<D>(context, *chain_, asList<D>(samples, storage), jacobian, hessian);
+    chainSpatialDerivatives<D>(context, *chain_, samples, jacobian, hessian);
   }
   bool hasHessian() const override { return chainHasHessian<D>(*chain_); }
 

@@ -4,22 +4,18 @@
 
 namespace tessera {
 
-void EachTimeTransform::map(Context& context, const Samples<4>& samples, std::span<const double>,
+void EachTimeTransform::map(Context& context, const ListSamples<4>& points, std::span<const double>,
                             const PointsOut<4>& out) const
 {
-  PointBatch<4> storage;
-  const ListSamples<4> points = asList<4>(samples, storage);
   const auto& [x, y, z, t] = points.pointMm;
   if (out[3] != t)
     std::copy_n(t, points.count, out[3]);
   mapChain<3>(context, *chain_, {{x, y, z}, points.count}, {out[0], out[1], out[2]});
 }
 
-void EachTimeTransform::spatialDerivatives(Context& context, const Samples<4>& samples,
+void EachTimeTransform::spatialDerivatives(Context& context, const ListSamples<4>& points,
                                            std::span<const double>, double* jacobian, double* hessian) const
 {
-  PointBatch<4> storage;
-  const ListSamples<4> points = asList<4>(samples, storage);
   const auto& [x, y, z, t] = points.pointMm;
   const std::size_t n = points.count;
   std::vector<double> first(9 * n), second(hessian ? 3 * symmetricCount(3) * n : 0);

@@ -16,9 +16,9 @@ public:
   explicit EachTimeTransform(ChainPointer<3> chain) : chain_(std::move(chain)) {}
 
   std::string name() const override { return "EachTimeTransform"; }
-  void map(Context&, const Samples<4>&, std::span<const double>, const PointsOut<4>&) const override;
-  void spatialDerivatives(Context&, const Samples<4>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
+  void map(Context&, const ListSamples<4>&, std::span<const double>, const PointsOut<4>&) const override;
+  void spatialDerivatives(Context&, const ListSamples<4>&, std::span<const double> parameters,
+                          double* jacobian, double* hessian) const override;
   bool hasHessian() const override { return chainHasHessian<3>(*chain_); }
 
 private:
@@ -42,11 +42,9 @@ public:
   std::vector<FileEntry> fileEntries() const override { return {}; }
   std::vector<double> restore(const Context&, const Parameters&) override { return {}; }
   const TransformChain<D>& inverse() const { return *inverse_; }
-  void map(Context& context, const Samples<D>& samples, std::span<const double>,
+  void map(Context& context, const ListSamples<D>& points, std::span<const double>,
            const PointsOut<D>& out) const override
   {
-    PointBatch<D> storage;
-    const ListSamples<D> points = asList<D>(samples, storage);
     std::vector<std::pair<std::size_t, Vec<D>>> staying; // `out` may be the same arrays
     for (std::size_t i = 0; i < points.count; ++i)
       if (std::abs(points.pointMm[D - 1][i] - time_) < spacing_ / 2)

@@ -14,7 +14,7 @@ public:
   const SpatialDerivatives<D>* differentiable() const override { return this; }
 
   /// These three throw Error(usage).
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double>, const double*,
+  void pullBackSpatialDerivatives(Context&, const ListSamples<D>&, std::span<const double>, const double*,
                                   const double*, std::span<double>) const override
   {
     throw refusal();

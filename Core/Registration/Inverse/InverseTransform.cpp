@@ -50,11 +50,10 @@ InverseCounts InverseTransform<D>::takeCounts() const
 }
 
 template <int D>
-void InverseTransform<D>::map(Context& context, const Samples<D>& samples, std::span<const double>,
+void InverseTransform<D>::map(Context& context, const ListSamples<D>& samples, std::span<const double>,
                               const PointsOut<D>& out) const
 {
-  PointBatch<D> storage;
-  const std::vector<Root<D>> roots = rootsOf(context, asList<D>(samples, storage));
+  const std::vector<Root<D>> roots = rootsOf(context, samples);
   for (std::size_t i = 0; i < roots.size(); ++i)
     for (int d = 0; d < D; ++d)
       out[d][i] = roots[i].pointMm[d];
@@ -64,12 +63,11 @@ void InverseTransform<D>::map(Context& context, const Samples<D>& samples, std::
 ///
 ///   d root / dy = G, and the second derivatives of component k are -sum_l G[k][l] G^T H_l G
 template <int D>
-void InverseTransform<D>::spatialDerivatives(Context& context, const Samples<D>& samples,
+void InverseTransform<D>::spatialDerivatives(Context& context, const ListSamples<D>& samples,
                                              std::span<const double>, double* jacobian, double* hessian) const
 {
   constexpr int S = symmetricCount(D);
-  PointBatch<D> storage;
-  const std::vector<Root<D>> roots = rootsOf(context, asList<D>(samples, storage));
+  const std::vector<Root<D>> roots = rootsOf(context, samples);
   const std::size_t count = roots.size();
   PointBatch<D> places;
   places.count = count;

@@ -30,11 +30,11 @@ public:
   }
 
   std::string name() const override { return "InverseTransform"; }
-  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+  void map(Context&, const ListSamples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
   /// The derivatives at the roots; NaN without a root.
-  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
+  void spatialDerivatives(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                          double* jacobian, double* hessian) const override;
   bool hasHessian() const override { return chainHasHessian<D>(inverse_.chain()); }
 
   /// The chain whose inverse this is.

@@ -69,19 +69,6 @@ void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segme
   }
 }
 
-/// The points of the voxels [first, last) of a lattice.
-template <int D>
-void writeVoxels(const LatticeSamples<D>& lattice, std::size_t first, std::size_t last, PointsOut<D> out)
-{
-  VoxelLattice<D> all{{}, {}, lattice.first, {}, lattice.size};
-  all.step.fill(1);
-  forEachSegment<D>(all, first, last, [&](const RowSegment<D>& segment) {
-    writeSegment<D>(lattice.pointFromIndex, segment, out);
-    for (double*& axis : out)
-      axis += segment.count;
-  });
-}
-
 /// Moves those of the `count` points from `first` on that lie inside the mask to the front; returns how many.
 template <int D, class IsInside>
 std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t count, IsInside&& isInside)
@@ -171,7 +158,14 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
                      std::size_t count, PointBatch<D>& points)
 {
   points.count = count;
-  writeVoxels<D>({{}, size, pointFromIndex}, first, first + count, points.out());
+  VoxelLattice<D> all{{}, {}, {}, {}, size};
+  all.step.fill(1);
+  PointsOut<D> out = points.out();
+  forEachSegment<D>(all, first, first + count, [&](const RowSegment<D>& segment) {
+    writeSegment<D>(pointFromIndex, segment, out);
+    for (double*& axis : out)
+      axis += segment.count;
+  });
 }
 
 template <int D>
@@ -188,33 +182,6 @@ PointList<D> allSamples(const SampleSet<D>& set)
     list.fixed.insert(list.fixed.end(), fixed.begin(), fixed.begin() + batch.count);
   }
   return list;
-}
-
-template <int D>
-void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out)
-{
-  writeVoxels<D>(lattice, 0, productOf(lattice.size), out);
-}
-
-template <int D>
-ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
-{
-  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
-    return *list;
-  const auto& lattice = std::get<LatticeSamples<D>>(samples);
-  storage.count = productOf(lattice.size);
-  for (auto& axis : storage.mm)
-    if (axis.size() < storage.count)
-      axis.resize(storage.count);
-  writePoints<D>(lattice, storage.out());
-  return storage.list();
-}
-
-template <int D>
-ListSamples<D> asList(const Samples<D>& samples)
-{
-  thread_local PointBatch<D> storage;
-  return asList(samples, storage);
 }
 
 namespace {
@@ -363,12 +330,9 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS_TO_4(fillBatch<D>, fillVoxelPoints<D>, allSamples<D>, writePoints<D>,
-                                   contentBox<D>, boundingBox<D>, boxInBox<D>, regionOfLevel<D>,
-                                   gridOfStep<D>);
+TESSERA_INSTANTIATE_FUNCTIONS_TO_4(fillBatch<D>, fillVoxelPoints<D>, allSamples<D>, contentBox<D>,
+                                   boundingBox<D>, boxInBox<D>, regionOfLevel<D>, gridOfStep<D>);
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
-  template ListSamples<D> asList<D>(const Samples<D>&);                                                      \
   template VoxelBox<D> boxInMask<D>(const ImageGeometry<D>&, const VoxelBox<D>&, const Mask<D>*);            \
   template VoxelLattice<D> gridOfAbout<D>(std::size_t, const ImagePointer<D>&, const VoxelBox<D>&,           \
                                           const MaskPointer<D>&)

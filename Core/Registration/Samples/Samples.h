@@ -60,17 +60,6 @@ struct ListSamples {
   }
 };
 
-/// The voxels of a box of a lattice. No coordinates are stored: a linear transform before only changes the
-/// map.
-template <int D>
-struct LatticeSamples {
-  Size<D> first{}, size{};
-  AffineMap<D> pointFromIndex;
-};
-
-template <int D>
-using Samples = std::variant<LatticeSamples<D>, ListSamples<D>>;
-
 /// Output arrays of `count` values, one an axis: mapped points or pushed-forward vectors, in mm.
 template <int D>
 using PointsOut = std::array<double*, D>;
@@ -166,19 +155,6 @@ PointList<D> allSamples(const SampleSet<D>& set);
 template <int D>
 void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
                      std::size_t count, PointBatch<D>& points);
-
-/// The points of a lattice, x fastest; `out` holds as many as the lattice has voxels.
-template <int D>
-void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);
-
-/// The points of a batch as a list. A list is returned as it is; a lattice is written into `storage`, x
-/// fastest.
-template <int D>
-ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
-/// Returns the points as a list whose storage belongs to the calling thread. The list is valid until that
-/// thread calls this function again.
-template <int D>
-ListSamples<D> asList(const Samples<D>& samples);
 
 /// A box of voxels.
 template <int D>

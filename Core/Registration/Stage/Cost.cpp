@@ -413,7 +413,7 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
     PointBatch<D> vectors;
     Context context = host_;
     optimizable(*level_.chain->transform)
-        .pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
+        .pushForward(context, slice(points, first, last), parameters, step, vectors.out());
     for (std::size_t i = first; i < last; ++i)
       lengths[i] = lengthOf<D>(vectors.point(i - first));
   });

@@ -400,38 +400,4 @@ void expectJacobianTermsMatchNaive(const OptimizableTransform<D>& transform,
   EXPECT_EQ(terms.maxJCJ, again.maxJCJ);
 }
 
-/// map, pushForward and pullBack give the same on a lattice and on its points written out, within
-/// `tolerance`.
-template <int D>
-void expectLatticeMatchesList(const OptimizableTransform<D>& transform, const std::vector<double>& parameters,
-                              const LatticeSamples<D>& lattice, double tolerance)
-{
-  Context context;
-  PointBatch<D> storage;
-  const ListSamples<D> list = asList<D>(lattice, storage);
-  Points<D> onLattice(list.count), onList(list.count), covectors(list.count);
-  for (int d = 0; d < D; ++d)
-    covectors.mm[d] = randomVector(list.count, 40 + d);
-  const std::vector<double> step = randomVector(transform.parameterCount(), 3);
-  std::vector<double> latticeGradient(transform.parameterCount(), 0.0), listGradient = latticeGradient;
-  const auto expectEqualPoints = [&](const char* what) {
-    for (int d = 0; d < D; ++d)
-      for (std::size_t i = 0; i < list.count; ++i)
-        ASSERT_NEAR(onLattice.mm[d][i], onList.mm[d][i], tolerance)
-            << what << ", axis " << d << ", point " << i;
-  };
-
-  transform.map(context, lattice, parameters, onLattice.out());
-  transform.map(context, list, parameters, onList.out());
-  expectEqualPoints("map");
-  transform.pushForward(context, lattice, parameters, step, onLattice.out());
-  transform.pushForward(context, list, parameters, step, onList.out());
-  expectEqualPoints("pushForward");
-  transform.pullBack(context, lattice, parameters, covectors.covectors(), latticeGradient);
-  transform.pullBack(context, list, parameters, covectors.covectors(), listGradient);
-  for (std::size_t k = 0; k < listGradient.size(); ++k)
-    ASSERT_NEAR(latticeGradient[k], listGradient[k], tolerance * static_cast<double>(list.count))
-        << "gradient " << k;
-}
-
 }

@@ -71,8 +71,7 @@ PassResults passesOnCpu(const TransformChain<D>& chain, const PointList<D>& poin
     }
     mapChain<D>(host, chain, batch, mapped.out());
     mapInitial<D>(host, chain, batch, at.out());
-    optimizable<D>(*chain.transform)
-        .pullBack(host, Samples<D>(at.list()), chain.parameters, v, result.gradient);
+    optimizable<D>(*chain.transform).pullBack(host, at.list(), chain.parameters, v, result.gradient);
     for (int d = 0; d < D; ++d)
       for (std::size_t i = 0; i < batch.count; ++i) {
         result.mappedMm[d * result.samples + first + i] = mapped.mm[d][i];

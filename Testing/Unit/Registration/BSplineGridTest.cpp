@@ -136,8 +136,11 @@ Points<D> fieldAt(const BSplineGrid<D>& where, const BSplineGrid<D>& grid,
                   const std::vector<double>& coefficients)
 {
   Points<D> points(where.pointCount()), u(where.pointCount());
-  const LatticeSamples<D> lattice{{}, where.points.size, where.points.pointFromIndex()};
-  writePoints<D>(lattice, points.out());
+  for (std::size_t i = 0; i < where.pointCount(); ++i) {
+    const Vec<D> pointMm = where.points.pointFromIndex()(indexOfVoxel<D>(where.points.size, i));
+    for (int d = 0; d < D; ++d)
+      points.mm[d][i] = pointMm[d];
+  }
   BSplineField<D>(grid).displace(points.list(), coefficients.data(), false, u.out());
   return u;
 }

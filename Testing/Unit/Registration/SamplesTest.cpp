@@ -172,20 +172,6 @@ TEST(Samples, BatchOfAListIsThatPartOfIt)
   EXPECT_EQ(fixed[1], 300);
 }
 
-TEST(Samples, LatticeWrittenOutHasThePointsOfItsIndices)
-{
-  LatticeSamples<3> lattice{{2, 1, 4}, {5, 3, 2}, obliqueGeometry<3>({9, 9, 9}).pointFromIndex()};
-  PointBatch<3> storage;
-
-  const ListSamples<3> list = asList<3>(lattice, storage);
-
-  ASSERT_EQ(list.count, 30u);
-  const Vec<3> point = lattice.pointFromIndex(Vec<3>{2 + 3, 1 + 2, 4 + 1});
-  for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(list.pointMm[d][3 + 5 * (2 + 3 * 1)], point[d],
-                1e-13); // 4 roundings of coordinates below 100 mm
-}
-
 TEST(Samples, GridForTenThousandSamplesIsThatOfElastix)
 {
   const auto image = countingImage<2>({{256, 256}, {1, 1}, {0, 0}});

@@ -24,24 +24,22 @@ public:
   {
     return std::vector<double>(parameterCount(), 1.0);
   }
-  void map(Context&, const Samples<D>& samples, std::span<const double> mu,
+  void map(Context&, const ListSamples<D>& list, std::span<const double> mu,
            const PointsOut<D>& out) const override
   {
-    const auto& list = std::get<ListSamples<D>>(samples);
     for (int k = 0; k < D; ++k)
       for (std::size_t i = 0; i < list.count; ++i)
         out[k][i] = list.pointMm[k][i];
     addTerms(list, mu, out);
   }
-  void pushForward(Context&, const Samples<D>& samples, std::span<const double>, std::span<const double> step,
-                   const PointsOut<D>& out) const override
+  void pushForward(Context&, const ListSamples<D>& list, std::span<const double>,
+                   std::span<const double> step, const PointsOut<D>& out) const override
   {
-    const auto& list = std::get<ListSamples<D>>(samples);
     for (int k = 0; k < D; ++k)
       std::fill_n(out[k], list.count, 0.0);
     addTerms(list, step, out);
   }
-  void pullBack(Context&, const Samples<D>&, std::span<const double>, const Covectors<D>&,
+  void pullBack(Context&, const ListSamples<D>&, std::span<const double>, const Covectors<D>&,
                 std::span<double>) const override
   {
   }
@@ -50,10 +48,9 @@ public:
   {
     return {};
   }
-  void spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> mu, double* jacobian,
+  void spatialDerivatives(Context&, const ListSamples<D>& list, std::span<const double> mu, double* jacobian,
                           double* hessian) const override
   {
-    const auto& list = std::get<ListSamples<D>>(samples);
     for (std::size_t i = 0; i < list.count; ++i)
       for (int k = 0; k < D; ++k) {
         double row[D] = {};
@@ -70,11 +67,10 @@ public:
           jacobian[(k * D + a) * list.count + i] = row[a];
       }
   }
-  void pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
+  void pullBackSpatialDerivatives(Context&, const ListSamples<D>& list, std::span<const double>,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override
   {
-    const auto& list = std::get<ListSamples<D>>(samples);
     for (std::size_t i = 0; i < list.count; ++i)
       for (int k = 0; k < D; ++k)
         for (int a = 0, s = 0; a < D; ++a)

@@ -267,14 +267,6 @@ TEST(BSplineTransform, PointsThatAreNotNumbersStayAsTheyAre)
   }
 }
 
-TEST(BSplineTransform, LatticesAreTheirPoints)
-{
-  const Example<3> example({3, false, 7});
-  LatticeSamples<3> lattice{{1, 0, 2}, {7, 5, 3}, example.transform.grid().points.pointFromIndex()};
-  lattice.pointFromIndex.offset[0] += 3.3;
-  expectLatticeMatchesList<3>(example.transform, example.parameters, lattice, 0);
-}
-
 TEST(BSplineTransform, FileEntriesAreReadBackTheSame)
 {
   for (const bool cyclic : {false, true}) {

@@ -151,21 +151,6 @@ TYPED_TEST(LinearTransformTest, JacobianTermsMatchTheNaiveSums)
     expectJacobianTermsMatchNaive<D>(*this->transform, this->parameters, this->scales, this->points(count));
 }
 
-TYPED_TEST(LinearTransformTest, LatticeGivesWhatItsPointsGive)
-{
-  constexpr int D = TestFixture::D;
-  LatticeSamples<D> lattice;
-  for (int d = 0; d < D; ++d) {
-    lattice.first[d] = 3 + d;
-    lattice.size[d] = 7 - d;
-    lattice.pointFromIndex.offset[d] = -30 + d;
-    lattice.pointFromIndex.matrix[d][d] = 1.7;
-  }
-  lattice.pointFromIndex.matrix[0][1] = 0.4;
-  expectLatticeMatchesList<D>(*this->transform, this->parameters, lattice,
-                              1e-12); // roundings of coordinates below 100 mm
-}
-
 TYPED_TEST(LinearTransformTest, RestoresWhatItWrites)
 {
   constexpr int D = TestFixture::D;
