@@ -34,17 +34,6 @@ inline int rowsSinceTileBegan(const FieldAxis& axis, int tile, int order)
   return static_cast<int>((behind - std::floor(behind)) * tile + 1e-6) % tile;
 }
 
-/// The number of warps of a block along x, up to four: the largest one that leaves the fewest lanes idle.
-inline int warpsOfFewestIdleLanes(int voxels)
-{
-  const int needed = ceilDiv(voxels, 32);
-  int best = std::min(needed, 2);
-  for (int warps = 3; warps <= 4; ++warps)
-    if (ceilDiv(needed, warps) * warps <= ceilDiv(needed, best) * best)
-      best = warps;
-  return best;
-}
-
 /// The number of warps of a block along x, up to four: the smallest one that needs the fewest blocks.
 inline int warpsOfFewestBlocks(int voxels)
 {
@@ -75,15 +64,6 @@ BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int
       return shape;
   }
 }
-
-/// d index / d point (1/mm), its inverse and its determinant, which turn derivatives by the grid's index into
-/// those by mm.
-template <int D>
-struct PhysicalAxes {
-  float indexFromOffset[D][D];
-  float offsetFromIndex[D][D];
-  float determinant;
-};
 
 /// The arguments of a kernel.
 template <int D>
@@ -131,7 +111,7 @@ struct Place {
   int width, lines; // the numbers of these control points
   int slice;        // first control point along z
   static constexpr int slices = D == 3 ? Order + Depth : 1;
-  float zWeights[Depth][slices], zSlopes[Depth][slices];
+  float zWeights[Depth][slices];
 
   __device__ explicit Place(const March<D>& m)
   {
@@ -158,30 +138,24 @@ struct Place {
     lines = startOf(lastOfY) + Order + 1 - line;
     slice = 0;
     if constexpr (D == 3) {
-      float weights[Order + 1], slopes[Order + 1];
+      float weights[Order + 1];
       axisWeights<Order, float>(support, weights);
-      axisDerivatives<Order, float>(support, slopes);
       slice = startOf(firstOfZ);
 #pragma unroll
       for (int d = 0; d < Depth; ++d) {
         // The next voxel's support begins at most one control point later, since grid spacings are at least
         // one voxel.
         const bool further = startOf(firstOfZ + d) != slice;
-        float w[slices + 2] = {}, s[slices + 2] = {};
+        float w[slices + 2] = {};
 #pragma unroll
-        for (int k = 0; k <= Order; ++k) {
+        for (int k = 0; k <= Order; ++k)
           w[k + 1] = __shfl_sync(all, weights[k], firstOfZ + d);
-          s[k + 1] = __shfl_sync(all, slopes[k], firstOfZ + d);
-        }
 #pragma unroll
-        for (int r = 0; r < slices; ++r) {
+        for (int r = 0; r < slices; ++r)
           zWeights[d][r] = further ? w[r] : w[r + 1];
-          zSlopes[d][r] = further ? s[r] : s[r + 1];
-        }
       }
     } else {
       zWeights[0][0] = 1;
-      zSlopes[0][0] = 0;
     }
   }
   /// Whether the thread has voxels of the lattice.
@@ -206,11 +180,10 @@ struct Place {
   }
 };
 
-/// Computes the weights (or slopes) of all rows, and the row at which each line of control points is
-/// finished.
+/// Computes the weights of all rows, and the row at which each line of control points is finished.
 template <int Order>
 __device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firstLine, float4* weights,
-                         float4* slopes, int* ends)
+                         int* ends)
 {
   const int threads = blockDim.x * blockDim.y;
   for (int row = threadIdx.y * blockDim.x + threadIdx.x; row < rows; row += threads) {
@@ -218,20 +191,16 @@ __device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firs
     float w[4] = {};
     axisWeights<Order, float>(support, w);
     weights[row] = make_float4(w[0], w[1], w[2], w[3]);
-    if (slopes) {
-      axisDerivatives<Order, float>(support, w);
-      slopes[row] = make_float4(w[0], w[1], w[2], w[3]);
-    }
     if (row + 1 == rows || supportOf(axis, firstRow + row + 1, Order).start != support.start)
       ends[support.start - firstLine] = row + 1;
   }
 }
 
-/// sum_k w_k v[(first + k) % Taps] (+ plus), where v is a ring of planes in registers.
+/// sum_k w_k v[(first + k) % Taps], where v is a ring of planes in registers.
 template <int Taps, int First>
-__device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps], float plus)
+__device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps])
 {
-  float sum = fmaf(w.x, v[First % Taps], plus);
+  float sum = fmaf(w.x, v[First % Taps], 0.0f);
   if constexpr (Taps > 1)
     sum = fmaf(w.y, v[(First + 1) % Taps], sum);
   if constexpr (Taps > 2)
@@ -241,11 +210,9 @@ __device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps]
   return sum;
 }
 
-/// Contracts the control points that a block needs along z into along[z][line][x], and by slopes into
-/// `slopesAlong` unless it is null. In 2D it copies them.
+/// Contracts the control points that a block needs along z into along[z][line][x]. In 2D it copies them.
 template <int D, int Order, int Depth>
-__device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along,
-                               float4* slopesAlong)
+__device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along)
 {
   constexpr int slices = Place<D, Order, Depth>::slices;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -269,19 +236,14 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
       }
 #pragma unroll
       for (int z = 0; z < Depth; ++z) {
-        float value[3] = {}, slope[3] = {};
+        float value[3] = {};
 #pragma unroll
         for (int c = 0; c < D; ++c) {
 #pragma unroll
-          for (int r = 0; r < slices; ++r) {
+          for (int r = 0; r < slices; ++r)
             value[c] = fmaf(place.zWeights[z][r], points[c][r], value[c]);
-            slope[c] = fmaf(place.zSlopes[z][r], points[c][r], slope[c]);
-          }
         }
-        const int at = (z * m.shape.lines + line) * m.shape.width + i;
-        along[at] = make_float4(value[0], value[1], value[2], 0);
-        if (slopesAlong)
-          slopesAlong[at] = make_float4(slope[0], slope[1], slope[2], 0);
+        along[(z * m.shape.lines + line) * m.shape.width + i] = make_float4(value[0], value[1], value[2], 0);
       }
     }
 }
@@ -361,8 +323,8 @@ __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, 
   const Place<D, Order, depthOf<D>> place(m);
   if (!place.anyWanted(m))
     return;
-  contractAlongZ(m, place, along, nullptr);
-  fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, nullptr, ends);
+  contractAlongZ(m, place, along);
+  fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, ends);
   const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
   float w[taps];
   axisWeights<Order, float>(support, w);
@@ -385,7 +347,7 @@ __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, 
     float u[D];
 #pragma unroll
     for (int c = 0; c < D; ++c)
-      u[c] = ringSum<taps, First>(weights, ring[c], 0);
+      u[c] = ringSum<taps, First>(weights, ring[c]);
     sink(u);
   });
 }
