@@ -57,7 +57,7 @@ const ComponentDescription& AdvancedMeanSquares::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context, std::size_t) const
+std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context) const
 {
   return std::make_unique<SumsOnCuda<AdvancedMeanSquares>>(context, *this);
 }

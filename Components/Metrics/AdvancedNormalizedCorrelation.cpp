@@ -25,7 +25,7 @@ const ComponentDescription& AdvancedNormalizedCorrelation::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context, std::size_t) const
+std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context) const
 {
   return std::make_unique<SumsOnCuda<AdvancedNormalizedCorrelation>>(context, *this);
 }

@@ -45,7 +45,7 @@ public:
   }
   /// Names the metric if the window of a level is wider than LocalWindow::maxRadiusOnCuda.
   std::string whyNotOnCuda() const override;
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t latticePositions = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;
   std::size_t bytesAPosition() const override { return 3 * sizeof(float); }
 

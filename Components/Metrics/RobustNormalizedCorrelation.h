@@ -31,7 +31,7 @@ public:
                        IntensityUnit(facts.movingMin, facts.movingMax));
   }
   std::string whyNotOnCuda() const override { return ""; }
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t latticePositions = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;
   std::size_t bytesAPosition() const override { return sizeof(float); } // of every second one, both images
 

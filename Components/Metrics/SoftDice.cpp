@@ -40,7 +40,7 @@ const ComponentDescription& SoftDice::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> SoftDice::onCuda(const Context& context, std::size_t) const
+std::unique_ptr<MetricOnCuda> SoftDice::onCuda(const Context& context) const
 {
   return std::make_unique<SumsOnCuda<SoftDice>>(context, *this);
 }

@@ -30,7 +30,7 @@ public:
   SoftDice(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return {}; }
   TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const

@@ -40,8 +40,8 @@ concept MetricFormula =
 
 /// A formula that has a CUDA form, with kernels in its .cu file. A formula without one runs on the CPU alone.
 template <class F>
-concept MetricFormulaOnCuda = requires(const F f, const Context& context, std::size_t samplesThatStay) {
-  { f.onCuda(context, samplesThatStay) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // as Metric::onCuda
+concept MetricFormulaOnCuda = requires(const F f, const Context& context) {
+  { f.onCuda(context) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // as Metric::onCuda
 };
 
 /// A formula that also has functions for arrays of pairs. They are faster, and have the same bits as the
@@ -65,10 +65,9 @@ public:
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;
   /// The same metric in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
-  /// context of a MemoryCount, for at most `samplesThatStay` samples at a time with
-  /// IntensityPairs::fixedStays, or for a lattice of at most so many positions. Throws Error(device) if there
-  /// is no CUDA form.
-  virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const = 0;
+  /// context of a MemoryCount; a LatticeMetric for a lattice of at most so many positions. Throws
+  /// Error(device) if there is no CUDA form.
+  virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t latticePositions = 0) const = 0;
 };
 
 /// A formula over arrays. The drivers of batches on the CPU call it once a batch.
@@ -126,11 +125,11 @@ public:
   }
 
   std::unique_ptr<MetricOnCuda> onCuda([[maybe_unused]] const Context& context,
-                                       [[maybe_unused]] std::size_t samplesThatStay = 0) const override
+                                       std::size_t /*latticePositions*/ = 0) const override
   {
     [[maybe_unused]] const MemoryPart part(context, "metric");
     if constexpr (MetricFormulaOnCuda<F>)
-      return formula_->onCuda(context, samplesThatStay);
+      return formula_->onCuda(context);
     else
       throw Error(ExitCode::device,
                   "CUDA: " + whyNotOnCuda() + ": has no CUDA form. Allowed: (Device \"cpu\").");

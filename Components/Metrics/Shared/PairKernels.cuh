@@ -80,16 +80,6 @@ struct FourPairs {
       loadPair(pairs, std::size_t(4) * four + s, loaded.fixedSide[s], loaded.moving[s]);
     return loaded;
   }
-
-  /// Loads the fixed intensities of a group; past the end, NaN.
-  __device__ __forceinline__ void loadFixed(unsigned four, float (&fixed)[4]) const
-  {
-#pragma unroll
-    for (int s = 0; s < 4; ++s) {
-      const std::size_t i = std::size_t(4) * four + s;
-      fixed[s] = i < pairs.count ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
-    }
-  }
 };
 
 /// Returns `value` in a register that the compiler does not compute again in each round of a loop.
@@ -106,8 +96,8 @@ __device__ __forceinline__ float kept(float value)
 
 /// Writes the slopes of all pairs; any number of blocks may run it. slopesOfFour(loaded, found) must compute
 /// four slopes, 0 where a pair does not count. It writes 4 bytes a sample.
-template <class Pairs, class SlopesOfFour>
-__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour,
+template <class SlopesOfFour>
+__device__ __forceinline__ void writeSlopes(const FourPairs& pairs, const SlopesOfFour& slopesOfFour,
                                             float* slopes, bool slopesAligned)
 {
   const unsigned stride = gridDim.x * blockDim.x;

@@ -61,19 +61,14 @@ MetricEvaluation evaluateOnCpu(const Formula& formula, const Intensities& fixed,
   return result;
 }
 
-/// How samples come to a metric on the GPU.
-struct GpuCalls {
-  std::size_t slabs = 1; // calls that share the samples; their arrays begin at odd places
-  bool fixedStays = false;
-  int evaluations = 2; // only the last is looked at: it must not know of those before
-};
-
+/// The samples come in so many calls, whose arrays begin at odd places.
 template <class Formula>
 MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const Intensities& fixed,
-                               const Intensities& moving, const GpuCalls& calls = {})
+                               const Intensities& moving, std::size_t slabs = 1)
 {
   static_assert(MetricFormulaOnCuda<Formula>, "else registrations take the CPU without an error");
   constexpr float untouched = -4321;
+  constexpr int evaluations = 2; // only the last is looked at: it must not know of the one before
   const std::size_t count = fixed.size(), guard = 67;
   Buffer<float> fixedOnDevice(context, count), movingOnDevice(context, count), slopes(context, count + guard);
   fixedOnDevice.fromHost(context, fixed);
@@ -82,14 +77,13 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
   Buffer<tessera::MetricResult> onDevice(context, 1);
 
   const std::unique_ptr<MetricOnCuda> metric = formula.onCuda(context);
-  const std::size_t share = (count + calls.slabs - 1) / calls.slabs;
+  const std::size_t share = (count + slabs - 1) / slabs;
   const auto forEachSlab = [&](const auto& function) {
     for (std::size_t first = 0; first < count; first += share)
-      function(first,
-               IntensityPairs{fixedOnDevice.span().data() + first, movingOnDevice.span().data() + first,
-                              std::min(share, count - first), calls.fixedStays});
+      function(first, IntensityPairs{fixedOnDevice.span().data() + first,
+                                     movingOnDevice.span().data() + first, std::min(share, count - first)});
   };
-  for (int time = 0; time < calls.evaluations; ++time) {
+  for (int time = 0; time < evaluations; ++time) {
     metric->begin(context);
     forEachSlab([&](std::size_t, const IntensityPairs& pairs) { metric->accumulate(context, pairs); });
     metric->accumulate(context, {});

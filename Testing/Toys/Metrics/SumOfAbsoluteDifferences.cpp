@@ -29,7 +29,7 @@ const ComponentDescription& SumOfAbsoluteDifferences::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> SumOfAbsoluteDifferences::onCuda(const Context& context, std::size_t) const
+std::unique_ptr<MetricOnCuda> SumOfAbsoluteDifferences::onCuda(const Context& context) const
 {
   return std::make_unique<SumsOnCuda<SumOfAbsoluteDifferences>>(context, *this);
 }

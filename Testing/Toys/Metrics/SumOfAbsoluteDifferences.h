@@ -43,7 +43,7 @@ public:
   }
 
   // The CUDA form. A metric without this function and without the .cu file runs on the CPU alone.
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
 private:
   double tolerance_;

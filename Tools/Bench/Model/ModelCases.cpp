@@ -104,7 +104,7 @@ Work histogramCase(Context& context, const Volume& volume)
                         .moving = {bins, 3, highest / (bins - 5), -2},
                         .fixedUpperBound = highest,
                         .movingLimiter = SoftLimiter(0, highest, -1, highest + 1)};
-  scene->counting = std::make_unique<Counting>(context, windows, 0);
+  scene->counting = std::make_unique<Counting>(context, windows);
   scene->counting->begin(context);
   const auto run = [scene, &context] {
     scene->counting->accumulate(

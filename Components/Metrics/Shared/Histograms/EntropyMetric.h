@@ -19,9 +19,9 @@ public:
     return ParzenHistogram::finish<Terms>(sums, valid);
   }
   double value(const Table& table) const { return table.value; }
-  std::unique_ptr<MetricOnCuda> onCuda(const Context& context, std::size_t samplesThatStay = 0) const
+  std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const
   {
-    return std::make_unique<EntropyOnCuda<Terms>>(context, windows(), samplesThatStay);
+    return std::make_unique<EntropyOnCuda<Terms>>(context, windows());
   }
 };
 

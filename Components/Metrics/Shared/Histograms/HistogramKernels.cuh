@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Components/Metrics/Shared/Histograms/CountingPlan.h"
-#include "Components/Metrics/Shared/Histograms/KeptPairs.cuh"
 #include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 #include "Components/Metrics/Shared/PairKernels.cuh"
 
@@ -19,22 +18,15 @@ namespace parzen {
 constexpr unsigned wholeWarp = 0xffffffff;
 
 /// Not inlined: it would take registers from the quick lookup that nearly all samples use.
-template <class Fixed>
-__device__ __noinline__ void exactPlace(const ParzenLookup& lookup, Fixed fixed, float moving,
-                                        ParzenPlace& place)
-{
-  place = lookup.exact(fixed, moving);
-}
-
-template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __noinline__ void carefulPlace(const ParzenLookup& lookup, Fixed fixed, float moving,
+template <int FixedOrder, int MovingOrder>
+__device__ __noinline__ void carefulPlace(const ParzenLookup& lookup, float fixed, float moving,
                                           ParzenPlace& place)
 {
   place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
 }
 
-template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __forceinline__ ParzenPlace placeOf(const ParzenLookup& lookup, Fixed fixed, float moving)
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ ParzenPlace placeOf(const ParzenLookup& lookup, float fixed, float moving)
 {
   ParzenPlace place;
   if (!lookup.quick(fixed, moving, FixedOrder, MovingOrder, place)) {
@@ -179,9 +171,9 @@ __device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned win
 
 /// Adds one of the few samples for which the quick lookup is not sure. It is not inlined, to keep it away
 /// from all others.
-template <int FixedOrder, int MovingOrder, class Fixed>
+template <int FixedOrder, int MovingOrder>
 __device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLane, int log2Copies,
-                                       float scale, Fixed fixed, float moving)
+                                       float scale, float fixed, float moving)
 {
   const ParzenPlace place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
   const int columns = lookup.windows.moving.bins;
@@ -191,13 +183,13 @@ __device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLa
 
 /// Four samples of a thread, handled side by side. A sample for which the quick lookup is not sure first adds
 /// nothing to bin 0, so that the four need no branches; countUnsure adds it afterwards.
-template <int FixedOrder, int MovingOrder, int Log2Copies, class Pairs>
+template <int FixedOrder, int MovingOrder, int Log2Copies>
 struct FourSamples {
-  typename Pairs::Four loaded;
+  FourPairs::Four loaded;
 
   /// Counts the samples loaded for `four` and loads `next` meanwhile. `ofLane` is the address of this lane's
   /// copy of bin 0 in shared memory. Returns how many samples counted.
-  __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const Pairs& pairs, unsigned four,
+  __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const FourPairs& pairs, unsigned four,
                                             unsigned next, unsigned ofLane, float scale)
   {
     const int columns = lookup.windows.moving.bins;
@@ -222,10 +214,10 @@ struct FourSamples {
 private:
   /// Loads the samples and looks them up again, so that the usual case keeps nothing in registers for this
   /// one.
-  static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const Pairs& pairs,
+  static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const FourPairs& pairs,
                                                          unsigned four, unsigned ofLane, float scale)
   {
-    const typename Pairs::Four again = pairs.load(kept(four));
+    const FourPairs::Four again = pairs.load(kept(four));
     unsigned valid = 0;
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
@@ -243,9 +235,9 @@ private:
 
 /// Counts one sample of each lane of a warp. All lanes must call it, also those whose sample does not count.
 /// Returns 1 if this lane's sample counted, else 0.
-template <int FixedOrder, int MovingOrder, class Fixed>
+template <int FixedOrder, int MovingOrder>
 __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale,
-                                           Fixed fixed, float moving)
+                                           float fixed, float moving)
 {
   const bool valid = lookup.counts(fixed, moving);
   ParzenPlace place;
@@ -282,12 +274,12 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
 ///     after roundsBetweenFlushes rounds, before a bin can overflow: add all bins to global memory
 ///
 /// KnownLog2Copies lets the compiler know CountingPlan::log2Copies where a block has all rows; with -1 the
-/// plan's is used, and warps gather. It reads 8 bytes a sample (5 or 6 with KeptPairs) for each range of
-/// rows, and writes 8 bytes a bin and block. The samples of a round are loaded while those of the round
-/// before are counted. There may be at most 2^33 samples.
-template <int FixedOrder, int MovingOrder, int KnownLog2Copies, class Pairs>
+/// plan's is used, and warps gather. It reads 8 bytes a sample for each range of rows, and writes 8 bytes a
+/// bin and block. The samples of a round are loaded while those of the round before are counted. There may be
+/// at most 2^33 samples.
+template <int FixedOrder, int MovingOrder, int KnownLog2Copies>
 __global__ void __launch_bounds__(1024, 1) countInShared(const __grid_constant__ ParzenLookup lookup,
-                                                         Pairs pairs, CountingPlan plan, CountsOnCuda to)
+                                                         FourPairs pairs, CountingPlan plan, CountsOnCuda to)
 {
   static_assert(CountingPlan::samplesAThread == 4);
   extern __shared__ unsigned bins[];
@@ -303,7 +295,7 @@ __global__ void __launch_bounds__(1024, 1) countInShared(const __grid_constant__
   const unsigned ofLane = kept(
       static_cast<unsigned>(__cvta_generic_to_shared(bins + (threadIdx.x & ((1u << own.log2Copies) - 1)))));
   unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
-  FourSamples<FixedOrder, MovingOrder, KnownLog2Copies, Pairs> samples;
+  FourSamples<FixedOrder, MovingOrder, KnownLog2Copies> samples;
   samples.loaded = pairs.load(four);
   for (unsigned round = 0; round < plan.rounds; ++round, four += stride) {
     if constexpr (KnownLog2Copies < 0) {

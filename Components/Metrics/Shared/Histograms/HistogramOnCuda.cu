@@ -6,14 +6,20 @@
 namespace tessera {
 namespace parzen {
 
+/// Not inlined, as carefulPlace.
+static __device__ __noinline__ void exactPlace(const ParzenLookup& lookup, float fixed, float moving,
+                                               ParzenPlace& place)
+{
+  place = lookup.exact(fixed, moving);
+}
+
 /// Computes a pair's slope from the table that EntropyOnCuda.cuh writes.
 template <int FixedOrder, int MovingOrder>
 struct TableSlope {
   const ParzenLookup& lookup;
   const float* table;
 
-  template <class Fixed>
-  __device__ __forceinline__ float operator()(Fixed fixed, float moving) const
+  __device__ __forceinline__ float operator()(float fixed, float moving) const
   {
     ParzenPlace place;
     if constexpr (MovingOrder == 0) // an exact distance is needed, because the slope has its sign
@@ -30,8 +36,7 @@ struct TableSlope {
   }
 
   /// Computes four slopes side by side if the quick lookup is sure of all four, and one by one otherwise.
-  template <class Four>
-  __device__ __forceinline__ void four(const Four& loaded, float (&found)[4]) const
+  __device__ __forceinline__ void four(const FourPairs::Four& loaded, float (&found)[4]) const
   {
     ParzenPlace places[4];
     bool sure = MovingOrder > 0;
@@ -52,12 +57,12 @@ struct TableSlope {
 };
 
 /// d value / d moving intensity of each sample (Thevenaz and Unser 2000; the table stands in place of
-/// the sum over all bins). It reads 8 bytes a sample (5 or 6 with KeptPairs) and writes 4; the table, 4 bytes
+/// the sum over all bins). It reads 8 bytes a sample and writes 4; the table, 4 bytes
 /// a bin, lies in shared memory or in the L1 cache.
-template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
+template <int FixedOrder, int MovingOrder, bool Shared>
 __global__ void __launch_bounds__(512, 2)
-    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes,
-                bool slopesAligned)
+    tableSlopes(const __grid_constant__ ParzenLookup lookup, FourPairs pairs, const float* table,
+                float* slopes, bool slopesAligned)
 {
   extern __shared__ float copied[];
   if constexpr (Shared) {
@@ -105,19 +110,12 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
   const int threads = large ? maxThreads : fewThreads;
   const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads,
                                     multiprocessors_ * blocksAMultiprocessor * (maxThreads / threads));
-  const KeptFixedBins kept = keptFor(pairs);
   const cudaStream_t stream = cudaStreamOf(context);
   parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
-    const auto write = [&]<class Pairs>(const Pairs& fours) {
-      const auto kernel = shared ? parzen::tableSlopes<Fixed, Moving, true, Pairs>
-                                 : parzen::tableSlopes<Fixed, Moving, false, Pairs>;
-      kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(lookup_, fours, table_.span().data(),
-                                                                   slopes, multipleOf16(slopes));
-    };
-    if (Fixed > 0 || kept.words == nullptr)
-      write(FourPairs(pairs));
-    else if constexpr (Fixed == 0)
-      kept.wide ? write(KeptPairs<true>(pairs, kept)) : write(KeptPairs<false>(pairs, kept));
+    const auto kernel =
+        shared ? parzen::tableSlopes<Fixed, Moving, true> : parzen::tableSlopes<Fixed, Moving, false>;
+    kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(
+        lookup_, FourPairs(pairs), table_.span().data(), slopes, multipleOf16(slopes));
     checkLaunch("slopes of a histogram");
   });
 }

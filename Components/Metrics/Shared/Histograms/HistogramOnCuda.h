@@ -11,12 +11,6 @@
 
 namespace tessera {
 
-/// The bins of a call's fixed intensities in windows of order 0, one or two bytes a sample.
-struct KeptFixedBins {
-  const std::uint32_t* words = nullptr; // null: none are kept
-  bool wide = false;                    // two bytes a sample
-};
-
 /// A launch that counts pairs in shared memory, and the columns of its histogram.
 struct CountingLaunch {
   LaunchShape shape;
@@ -30,7 +24,7 @@ struct CountingLaunch {
 class HistogramOnCuda : public MetricOnCuda {
 public:
   /// Takes all its memory; see Metric::onCuda.
-  HistogramOnCuda(const Context&, const ParzenWindows&, std::size_t samplesThatStay);
+  HistogramOnCuda(const Context&, const ParzenWindows&);
   ~HistogramOnCuda() override;
 
   TESSERA_CUDA_ONLY void begin(Context&) override;
@@ -59,31 +53,8 @@ protected:
   Buffer<float> table_;
 
 private:
-  /// Takes memory for the bins of fixed intensities, if they are kept: windows of order 0 have one bin each.
-  bool reserveFixedBins(const Context& context, std::size_t samples)
-  {
-    if (lookup_.windows.fixed.order != 0)
-      return false;
-    grown(context, keptWords_, (isWide() ? 2 : 1) * ((samples + 3) / 4));
-    return true;
-  }
-  /// Called by accumulate: finds and keeps the bins of fixed intensities that come for the second time in a
-  /// row.
-  TESSERA_CUDA_ONLY void keepFixedBins(Context&, const IntensityPairs&);
-  TESSERA_CUDA_ONLY KeptFixedBins keptFor(const IntensityPairs&) const;
-  /// Whether bins are kept in two bytes: 255 is none of a byte's.
-  bool isWide() const { return lookup_.windows.fixed.bins > 255; }
-
   int multiprocessors_ = 0;     // 0: the device was not asked yet
   std::size_t sharedBytes_ = 0; // shared memory that a block may have, in bytes
-
-  struct FixedSide {
-    const float* fixed = nullptr;
-    std::size_t count = 0;
-    bool operator==(const FixedSide&) const = default;
-  };
-  FixedSide last_, kept_;
-  Buffer<std::uint32_t> keptWords_;
 };
 
 /// A metric of the entropies that Terms (EntropyTerms.h) add up. Its component's onCuda makes one; the

@@ -68,12 +68,6 @@ struct ParzenPlace {
   float limiterDerivative = 1;
 };
 
-/// A bin of a fixed intensity in a window of order 0 that was found before. A sample with a bin past the last
-/// one does not count.
-struct KnownBin {
-  unsigned row = 0;
-};
-
 /// ParzenWindows in single precision, which finds the same bins.
 struct ParzenLookup {
   ParzenWindows windows;
@@ -96,34 +90,23 @@ struct ParzenLookup {
     place.limiterDerivative = 1;
     return fixedSure && movingSure;
   }
-  TESSERA_HOST_DEVICE bool quick(KnownBin fixedBin, float movingIntensity, int, int movingOrder,
-                                 ParzenPlace& place) const
-  {
-    place.row = static_cast<int>(fixedBin.row);
-    place.fixedT = 0;
-    const bool movingSure = moving.window(movingIntensity, movingOrder, place.column, place.movingT);
-    place.limiterDerivative = 1;
-    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingSure;
-  }
 
-  /// Uses `quick` on each axis separately where it is sure, so that a fixed bin known before makes no
-  /// difference, and the exact computation otherwise.
-  template <class Fixed>
-  TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder,
+  /// Uses `quick` on each axis separately where it is sure, and the exact computation otherwise.
+  TESSERA_HOST_DEVICE ParzenPlace careful(float fixedIntensity, float movingIntensity, int fixedOrder,
                                           int movingOrder) const
   {
     ParzenPlace place;
-    findRow(fixedSide, fixedOrder, false, place);
+    if (!fixed.window(fixedIntensity, fixedOrder, place.row, place.fixedT))
+      findRow(fixedIntensity, place);
     if (!moving.window(movingIntensity, movingOrder, place.column, place.movingT))
       findColumn(movingIntensity, place);
     return place;
   }
 
-  template <class Fixed>
-  TESSERA_HOST_DEVICE ParzenPlace exact(Fixed fixedSide, float movingIntensity) const
+  TESSERA_HOST_DEVICE ParzenPlace exact(float fixedIntensity, float movingIntensity) const
   {
     ParzenPlace place;
-    findRow(fixedSide, 0, true, place);
+    findRow(fixedIntensity, place);
     findColumn(movingIntensity, place);
     return place;
   }
@@ -133,31 +116,13 @@ struct ParzenLookup {
   {
     return fixedIntensity == fixedIntensity && movingIntensity == movingIntensity;
   }
-  TESSERA_HOST_DEVICE bool counts(KnownBin fixedBin, float movingIntensity) const
-  {
-    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingIntensity == movingIntensity;
-  }
-
-  /// The bin of a fixed intensity for windows of order 0; no bin if the intensity is NaN.
-  TESSERA_HOST_DEVICE KnownBin knownBin(float fixedIntensity) const
-  {
-    double t;
-    return {fixedIntensity == fixedIntensity ? static_cast<unsigned>(windows.fixedStart(fixedIntensity, t))
-                                             : ~0u};
-  }
 
 private:
-  TESSERA_HOST_DEVICE void findRow(float intensity, int order, bool exactly, ParzenPlace& place) const
+  TESSERA_HOST_DEVICE void findRow(float intensity, ParzenPlace& place) const
   {
-    if (!exactly && fixed.window(intensity, order, place.row, place.fixedT))
-      return;
     double t;
     place.row = windows.fixedStart(intensity, t);
     place.fixedT = static_cast<float>(t);
-  }
-  TESSERA_HOST_DEVICE void findRow(KnownBin bin, int, bool, ParzenPlace& place) const
-  {
-    place.row = static_cast<int>(bin.row);
   }
 
   TESSERA_HOST_DEVICE void findColumn(float intensity, ParzenPlace& place) const

@@ -77,43 +77,6 @@ TEST(ParzenLookupTest, IsNeverSureBeyondTheLimitsOrOfWhatIsNoNumber)
   EXPECT_FALSE(lookup.quick(101.5f, 41, 0, 3, place));
 }
 
-TEST(ParzenLookupTest, AFixedBinKnownBeforeChangesNothing)
-{
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
-                  infinity = std::numeric_limits<float>::infinity();
-  for (const LevelFacts& facts : {usual, LevelFacts{-1024, 3071, -1024, 3071}, LevelFacts{5, 5, 0, 0}})
-    for (int order = 0; order <= 3; ++order)
-      for (const int bins : {8, 64, 255, 256, 4096}) {
-        const ParzenWindows windows = histogram({bins, bins, 0, order, 0.01, 0.01}, facts).windows();
-        const ParzenLookup lookup(windows);
-        Intensities fixed = awkwardIntensities(windows.fixed, facts.fixedMin, facts.fixedMax, 1);
-        Intensities moving = awkwardIntensities(windows.moving, facts.movingMin, facts.movingMax, 2);
-        fixed.insert(fixed.end(), {nan, infinity, -infinity, 41, nan});
-        moving.insert(moving.end(), {41, 41, 41, nan, nan});
-        for (std::size_t i = 0; i < fixed.size(); ++i) {
-          const KnownBin bin = lookup.knownBin(fixed[i]);
-          ASSERT_EQ(lookup.counts(bin, moving[i]), lookup.counts(fixed[i], moving[i]));
-          if (!lookup.counts(bin, moving[i]))
-            continue;
-          const auto placeOf = [&](const auto& side) {
-            ParzenPlace place;
-            return lookup.quick(side, moving[i], 0, order, place) ? place
-                                                                  : lookup.careful(side, moving[i], 0, order);
-          };
-          const ParzenPlace expected = placeOf(fixed[i]), found = placeOf(bin);
-          double t;
-          ASSERT_EQ(found.row, windows.fixedStart(fixed[i], t));
-          ASSERT_EQ(found.row, expected.row) << fixed[i];
-          ASSERT_EQ(found.column, expected.column) << moving[i];
-          ASSERT_EQ(found.movingT, expected.movingT);
-          ASSERT_EQ(found.limiterDerivative, expected.limiterDerivative);
-          const ParzenPlace exact = lookup.exact(fixed[i], moving[i]);
-          ASSERT_EQ(found.column, exact.column);
-          ASSERT_NEAR(found.movingT, exact.movingT, toleranceOfT(windows.moving));
-        }
-      }
-}
-
 TEST(ParzenLookupTest, FusedWeightsAndSharesHaveTheBitsOfPlainOnes)
 {
   constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
