@@ -258,21 +258,6 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
     work.byPoints();
 }
 
-template <int D>
-std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const TransformChain<D>& chain,
-                                                   std::span<const ResampleSource<D>> sources,
-                                                   const ImageGeometry<D>& output,
-                                                   std::span<const PixelsOut> results) const
-{
-  if constexpr (D < 4)
-    if (context.onCuda())
-      return timeResampleInChunks<D>(context, chain, onCuda(context, sources), output, results);
-  double mapping = 0, all = 0;
-  addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
-  addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, results); });
-  return {{"transform", mapping}, {"interpolation", std::max(0.0, all - mapping)}};
-}
-
 /// Empty, with the reason in `whyNot`, if the whole image has to be in memory.
 template <int D>
 std::optional<InputSlices<D>>

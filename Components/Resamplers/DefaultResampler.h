@@ -22,9 +22,6 @@ public:
                     std::span<const PixelsOut> results) const override;
   /// On the CPU "transform", the time to map all points, which is 0 if rows are interpolated without points,
   /// and "interpolation", the rest. On CUDA "kernels" and "copies to the host".
-  std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                const ImageGeometry<D>& output,
-                                std::span<const PixelsOut> results) const override;
   SlicesThatFit slicesThatFit(const TransformChain<D>&, const ResampleSource<D>&,
                               const ImageGeometry<D>& output, PixelType, double deviceBytes) const override;
   SlicesAskedFor slicesAskedFor(const TransformChain<D>&, const Interpolator<D>&,

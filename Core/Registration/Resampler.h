@@ -4,7 +4,6 @@
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/Interpolator.h"
-#include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 
 #include <atomic>
@@ -87,10 +86,6 @@ public:
   virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                             const ImageGeometry<D>& output, const SliceRange&,
                             std::span<const PixelsOut> results) const = 0;
-  /// Resamples all slices once more and returns the times of its parts.
-  virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&,
-                                        std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                                        std::span<const PixelsOut> results) const = 0;
 
   /// The number of slices of the image that the device can hold if it has `deviceBytes` for the whole
   /// resampling. The interpolator must have been prepared on the CPU if it reads voxels; the mask may come

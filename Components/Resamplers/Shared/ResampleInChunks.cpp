@@ -250,24 +250,6 @@ void resampleInChunks(Context& context, const TransformChain<D>& chain,
     *results[i].clamped += clamped[i];
 }
 
-template <int D>
-std::vector<Phase> timeResampleInChunks(Context& context, const TransformChain<D>& chain,
-                                        std::span<const MovingToResample<D>> images,
-                                        const ImageGeometry<D>& output, std::span<const PixelsOut> results)
-{
-  double all = 0;
-  addMilliseconds(all, [&] { resampleInChunks<D>(context, chain, images, output, {}, results); });
-  ResamplingOnCuda<D> resampling(context, chain, output);
-  Buffer<float> whole(context, output.voxelCount());
-  context.stream->startTimer();
-  for (const MovingToResample<D>& image : images)
-    for (std::size_t first = 0; first < output.size[D - 1]; first += maxSlicesOfLaunch)
-      resampling.resample(context, image, first, std::min(maxSlicesOfLaunch, output.size[D - 1] - first),
-                          whole.span().data() + first * voxelsOfSlice(output));
-  const double kernels = context.stream->stopTimerMilliseconds();
-  return {{"kernels", kernels}, {"copies to the host", all - kernels}};
-}
-
-TESSERA_INSTANTIATE_FUNCTIONS(resampleInChunks<D>, timeResampleInChunks<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleInChunks<D>);
 
 }

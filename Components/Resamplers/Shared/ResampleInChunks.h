@@ -1,10 +1,8 @@
 #pragma once
 
 #include "Components/Resamplers/Shared/ResamplingOnCuda.h"
-#include "Core/Registration/Phase.h"
 
 #include <span>
-#include <vector>
 
 namespace tessera {
 
@@ -15,12 +13,5 @@ namespace tessera {
 template <int D>
 void resampleInChunks(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,
                       const ImageGeometry<D>& output, const SliceRange&, std::span<const PixelsOut> results);
-
-/// The time of the kernels alone by the device's clock, computing all slices at once, and the additional time
-/// of the whole resampleInChunks.
-template <int D>
-std::vector<Phase> timeResampleInChunks(Context&, const TransformChain<D>&,
-                                        std::span<const MovingToResample<D>>, const ImageGeometry<D>& output,
-                                        std::span<const PixelsOut> results);
 
 }

@@ -1,5 +1,6 @@
 #include "Tools/Bench/Benches.h"
 
+#include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/Median.h"
@@ -7,6 +8,7 @@
 #include "Core/Compute/Memory/PinnedRange.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Compute/NumberIn.h"
+#include "Core/Registration/Phase.h"
 #include "Core/Registration/Resampler.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Images/ResampleCases.h"
@@ -128,23 +130,37 @@ private:
       interpolator_->endLevel();
       prepare();
     })));
-    const ResampleSource<D> source{interpolator_.get(), nullptr};
-    const PixelsOut out = as(PixelType::float32);
     std::vector<std::string> names;
     std::map<std::string, std::vector<double>> times;
-    const auto phases = [&] {
-      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), output_, std::span(&out, 1));
-    };
-    for (const Phase& phase : phases()) // the first run gives only the names
+    keepMarks(context_);
+    for (const Phase& phase : timedPhases()) // the first run gives only the names
       names.push_back(phase.name);
     for (std::size_t i = 0; i < repeats; ++i)
-      for (const Phase& phase : phases())
+      for (const Phase& phase : timedPhases())
         times[phase.name].push_back(phase.milliseconds);
     interpolator_->endLevel();
     for (const std::string& name : names) {
       const double ms = median(times[name]);
       results.push_back(row(name, {ms, ms}).besideLimit(copyMs_, "copy"));
     }
+  }
+
+  /// Resamples once more, and times the parts.
+  std::vector<Phase> timedPhases()
+  {
+    const ResampleSource<D> source{interpolator_.get(), nullptr};
+    const PixelsOut out = as(PixelType::float32);
+    double mapping = 0, all = 0;
+    if (!context_.onCuda())
+      addMilliseconds(mapping, [&] { resampler_->resampleInto(context_, *chain_, {}, output_, {}, {}); });
+    takeMarkedParts(context_); // those of other runs
+    addMilliseconds(all, [&] {
+      resampler_->resampleInto(context_, *chain_, std::span(&source, 1), output_, {}, std::span(&out, 1));
+    });
+    if (!context_.onCuda())
+      return {{"transform", mapping}, {"interpolation", std::max(0.0, all - mapping)}};
+    const double kernels = takeMarkedParts(context_)["kernels"];
+    return {{"kernels", kernels}, {"copies to the host", all - kernels}};
   }
 
   void compareWithItk(std::size_t repeats, std::vector<BenchResult>& results, std::size_t first)

@@ -52,25 +52,6 @@ TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
   EXPECT_EQ(beyond.voxels[2], -7); // index 2.5 does not
 }
 
-TEST(DefaultResampler, TellsWhatItsPartsTook)
-{
-  const ImageGeometry<3> grid = obliqueGrid();
-  LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(host, imageOf<3>(grid, planeAt), 0);
-  const ResampleSource<3> source{&interpolator, nullptr};
-  const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
-  std::vector<float> values(grid.voxelCount());
-  const PixelsOut to(reinterpret_cast<std::byte*>(values.data()), PixelType::float32);
-  const DefaultResampler<3> resampler(parametersOf("", 3));
-
-  const std::vector<Phase> phases =
-      resampler.timePhases(host, chain, std::span(&source, 1), grid, std::span(&to, 1));
-
-  ASSERT_EQ(phases.size(), 2u);
-  EXPECT_GT(phases[0].milliseconds, 0);
-  EXPECT_EQ(values, resampledImage(resampler, host, chain, source, grid).voxels);
-}
-
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
 {
   const ImageGeometry<3> grid = obliqueGrid();
