@@ -48,89 +48,32 @@ TESSERA_ALWAYS_INLINE void findRuns(const Starts<D>& starts, std::size_t count, 
   }
 }
 
-constexpr std::size_t pieceSize = 64; // points whose weights are computed side by side
-
-/// Supports of points that share no row: their first control points and weights.
+/// The displacement of point i; a point outside the valid region keeps its value.
 template <int D, int Order>
-struct Supports {
-  static constexpr int taps = Order + 1;
-  std::int32_t inside[pieceSize];
-  std::int32_t first[D][pieceSize];
-  double weights[D][taps][pieceSize];
-
-  TESSERA_ALWAYS_INLINE double middleWeight(int m, std::size_t i) const
-  {
-    if constexpr (D == 4)
-      return weights[1][m % taps][i] * weights[2][m / taps][i];
-    return weights[1][m][i];
-  }
-  TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin,
-                                  std::size_t count)
-  {
-    std::fill_n(inside, count, 1);
-    for (int d = 0; d < D; ++d) {
-      const double* const x = starts.x[d] + begin;
-      const double limit = finder.startLimit[d];
-      double distance[pieceSize];
-      for (std::size_t i = 0; i < count; ++i) {
-        const AxisSupport axis = axisSupport(x[i], limit, firstKnotOffset<Order>());
-        inside[i] &= axis.inside ? 1 : 0;
-        first[d][i] = axis.start;
-        distance[i] = axis.distance;
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        double w[taps];
-        bsplineWeights<Order, double>(distance[i], w);
-        for (int k = 0; k < taps; ++k)
-          weights[d][k][i] = w[k];
-      }
-    }
-  }
-};
-
-/// The displacements of points [begin, begin + count), at most pieceSize. Points outside the valid region
-/// keep their values.
-template <int D, int Order>
-TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts,
-                                          std::size_t begin, std::size_t count, const double* coefficients,
-                                          double (&u)[D][blockSize])
+TESSERA_ALWAYS_INLINE void displacePoint(const FieldView<D>& field, const Starts<D>& starts, std::size_t i,
+                                         const double* coefficients, double (&u)[D][blockSize])
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
-  Supports<D, Order> supports;
-  supports.find(field.finder, starts, begin, count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!supports.inside[i])
-      continue;
-    double wx[4] = {};
-    for (int k = 0; k < taps; ++k)
-      wx[k] = supports.weights[0][k][i];
-    const Row<taps> weightsX = loadRow<taps>(wx);
-    std::ptrdiff_t rowOffset = supports.first[0][i];
-    for (int d = 1; d < D - 1; ++d)
-      rowOffset += supports.first[d][i] * field.finder.stride[d];
-    std::ptrdiff_t slices[taps];
+  double start[D];
+  starts.at(i, start);
+  Support<D, Order> support;
+  if (!supportFrom<D, Order>(field.finder, start, support))
+    return;
+  double wx[4] = {}, wm[std::max(taps, middleTaps)], wl[taps];
+  bsplineWeights<Order, double>(support.distance[0], wx);
+  middleWeights<D, Order>(support, wm);
+  bsplineWeights<Order, double>(support.distance[D - 1], wl);
+  const Row<taps> weightsX = loadRow<taps>(wx);
+  for (int c = 0; c < field.components; ++c) {
+    const double* const component = coefficients + c * field.points;
+    Row<taps> sum{};
     for (int l = 0; l < taps; ++l) {
-      const std::ptrdiff_t slice = supports.first[D - 1][i] + l;
-      slices[l] =
-          rowOffset
-          + (slice < field.finder.slices ? slice : slice - field.finder.slices) * field.finder.stride[D - 1];
+      Row<taps> slice = loadRow<taps>(component + support.row(field.finder, 0, l)) * wm[0];
+      for (int m = 1; m < middleTaps; ++m)
+        slice += loadRow<taps>(component + support.row(field.finder, m, l)) * wm[m];
+      sum += slice * wl[l];
     }
-    for (int c = 0; c < field.components; ++c) {
-      const double* const component = coefficients + c * field.points;
-      Row<taps> sum{};
-      for (int l = 0; l < taps; ++l) {
-        const double* const row = component + slices[l];
-        Row<taps> slice = loadRow<taps>(row);
-        if constexpr (D > 2) {
-          slice = slice * supports.middleWeight(0, i);
-          for (int m = 1; m < middleTaps; ++m)
-            slice += loadRow<taps>(row + Support<D, Order>::middleOffset(field.finder, m))
-                     * supports.middleWeight(m, i);
-        }
-        sum += slice * supports.weights[D - 1][l][i];
-      }
-      u[c][begin + i] = sumOfRow<taps>(sum * weightsX);
-    }
+    u[c][i] = sumOfRow<taps>(sum * weightsX);
   }
 }
 
@@ -250,8 +193,8 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
     std::fill_n(u[d], count, 0.0);
   const auto displaceAlone = [&](std::size_t begin, std::size_t end) __attribute__((always_inline))
   {
-    for (; begin < end; begin += pieceSize)
-      displacePoints<D, Order>(view, starts, begin, std::min(pieceSize, end - begin), coefficients, u);
+    for (; begin < end; ++begin)
+      displacePoint<D, Order>(view, starts, begin, coefficients, u);
   };
   if constexpr (D == 4) { // lattices of series are rare
     displaceAlone(0, count);
