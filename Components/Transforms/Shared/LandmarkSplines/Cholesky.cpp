@@ -33,28 +33,14 @@ TESSERA_MULTIVERSION void multiplyTiles(const double* a, const double* b, std::s
 {
   for (std::size_t r = 0; r < tile; r += 4)
     for (std::size_t c = 0; c < tile; c += 8) {
-      Four s00{}, s01{}, s10{}, s11{}, s20{}, s21{}, s30{}, s31{};
-      for (std::size_t m = 0; m < depth; ++m) {
-        const double* const left = a + m * tile + r;
-        const Four b0 = load(b + m * tile + c), b1 = load(b + m * tile + c + 4);
-        s00 += left[0] * b0;
-        s01 += left[0] * b1;
-        s10 += left[1] * b0;
-        s11 += left[1] * b1;
-        s20 += left[2] * b0;
-        s21 += left[2] * b1;
-        s30 += left[3] * b0;
-        s31 += left[3] * b1;
-      }
-      double* const out = product + r * tile + c;
-      store(out, s00);
-      store(out + 4, s01);
-      store(out + tile, s10);
-      store(out + tile + 4, s11);
-      store(out + 2 * tile, s20);
-      store(out + 2 * tile + 4, s21);
-      store(out + 3 * tile, s30);
-      store(out + 3 * tile + 4, s31);
+      Four sums[4][2] = {};
+      for (std::size_t m = 0; m < depth; ++m)
+        for (std::size_t i = 0; i < 4; ++i)
+          for (std::size_t j = 0; j < 2; ++j)
+            sums[i][j] += a[m * tile + r + i] * load(b + m * tile + c + 4 * j);
+      for (std::size_t i = 0; i < 4; ++i)
+        for (std::size_t j = 0; j < 2; ++j)
+          store(product + (r + i) * tile + c + 4 * j, sums[i][j]);
     }
 }
 
