@@ -53,18 +53,6 @@ struct RowSum {
   std::size_t asked = 0;
 };
 
-/// sumOfRow of each of four rows, to the bit.
-TESSERA_ALWAYS_INLINE Row<taps> sumsOfRows(const Row<taps> (&row)[taps])
-{
-  using Places = long long __attribute__((vector_size(32)));
-  const auto halves = [](Row<taps> x, Row<taps> y) {
-    return __builtin_shuffle(x, y, Places{0, 1, 4, 5}) + __builtin_shuffle(x, y, Places{2, 3, 6, 7});
-  };
-  const Row<taps> first = halves(row[0], row[1]), last = halves(row[2], row[3]);
-  return __builtin_shuffle(first, last, Places{0, 2, 4, 6})
-         + __builtin_shuffle(first, last, Places{1, 3, 5, 7});
-}
-
 /// D x D numbers of each of a few voxels, whose determinants are computed side by side.
 constexpr int voxelsAtOnce = 8;
 template <int D>
@@ -99,22 +87,13 @@ TESSERA_MULTIVERSION RowSum sumVoxels(const VoxelRow<D>& row, const int* starts,
     const std::uint8_t* const asked = row.asked ? row.asked + first : nullptr;
     if (asked && std::all_of(asked, asked + count, [](auto a) { return a == 0; }))
       continue;
-    for (int i = 0; i < voxelsAtOnce; i += taps) {
-      Row<taps> weight[taps], slope[taps];
-      const double* lines[taps];
-      for (int k = 0; k < taps; ++k) {
-        const std::size_t v = std::min(first + i + k, row.voxels - 1);
-        weight[k] = loadRow<taps>(weights[v].data());
-        slope[k] = loadRow<taps>(slopes[v].data());
-        lines[k] = row.lines + starts[v];
-      }
-      for (int e = 0; e < D * D; ++e) {
-        Row<taps> product[taps];
-        for (int k = 0; k < taps; ++k)
-          product[k] = loadRow<taps>(lines[k] + e * row.points) * (e % D == 0 ? slope : weight)[k];
-        const Row<taps> sums = sumsOfRows(product);
-        std::memcpy(derivatives.entry[e] + i, &sums, sizeof sums);
-      }
+    for (int i = 0; i < count; ++i) {
+      const std::size_t v = first + i;
+      const Row<taps> weight = loadRow<taps>(weights[v].data()), slope = loadRow<taps>(slopes[v].data());
+      const double* const lines = row.lines + starts[v];
+      for (int e = 0; e < D * D; ++e)
+        derivatives.entry[e][i] =
+            sumOfRow<taps>(loadRow<taps>(lines + e * row.points) * (e % D == 0 ? slope : weight));
     }
     if (row.before)
       for (int i = 0; i < count; ++i)
