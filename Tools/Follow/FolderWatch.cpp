@@ -1,6 +1,7 @@
 #include "Tools/Follow/FolderWatch.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/ImageSource.h"
@@ -50,8 +51,8 @@ bool canBeRead(const std::string& path, const ReadingOptions& reading, bool whol
 
 }
 
-FolderWatch::FolderWatch(std::string folder, const std::string& existing, ReadingOptions reading)
-    : folder_(std::move(folder)), reading_(std::move(reading))
+FolderWatch::FolderWatch(std::string folder, const std::string& existing, ReadingOptions reading, Log& log)
+    : folder_(std::move(folder)), reading_(std::move(reading)), log_(log)
 {
   std::error_code failure;
   const fs::directory_iterator readable(folder_, failure);
@@ -61,7 +62,7 @@ FolderWatch::FolderWatch(std::string folder, const std::string& existing, Readin
   events_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (events_ >= 0)
     inotify_add_watch(events_, folder_.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
-  const auto there = list();
+  const auto there = list(failure);
   auto newest = there.end();
   for (auto image = there.begin(); image != there.end(); ++image) {
     seen_[image->first] = {image->second, Clock::now(), {}, existing != "all"};
@@ -99,14 +100,14 @@ FolderWatch::Content FolderWatch::contentOf(const std::string& path) const
   return content;
 }
 
-std::map<std::string, FolderWatch::Content> FolderWatch::list() const
+std::map<std::string, FolderWatch::Content> FolderWatch::list(std::error_code& failure) const
 {
   std::map<std::string, Content> images;
-  std::error_code failure;
   for (fs::directory_iterator entry(folder_, failure), end; !failure && entry != end;
        entry.increment(failure))
     if (mayBeImage(*entry))
-      images[entry->path().filename()] = contentOf(entry->path());
+      if (const Content content = contentOf(entry->path()); content.files > 0) // a folder may hold no slices
+        images[entry->path().filename()] = content;
   return images;
 }
 
@@ -140,7 +141,14 @@ bool FolderWatch::isComplete(const std::string& path, Seen& seen) const
 void FolderWatch::look(Arrivals& arrivals)
 {
   takeEvents(lookMs);
-  const auto there = list();
+  std::error_code failure;
+  const auto there = list(failure);
+  if (failure && isReadable_)
+    log_.error("--watch: " + folder_ + ": it cannot be read any more (" + failure.message()
+               + "). Images that come are taken once it is there again.");
+  isReadable_ = !failure;
+  if (failure)
+    return; // what was seen is not new when the folder is back
   std::erase_if(seen_, [&](const auto& image) { return !there.contains(image.first); });
   std::vector<std::pair<std::int64_t, std::string>> complete;
   for (const auto& [name, content] : there) {

@@ -96,7 +96,8 @@ public:
     Arrivals arrivals;
     std::unique_ptr<FolderWatch> folder;
     if (!options_.watched.empty())
-      folder = std::make_unique<FolderWatch>(options_.watched, options_.existing, options_.request.reading);
+      folder =
+          std::make_unique<FolderWatch>(options_.watched, options_.existing, options_.request.reading, log_);
     std::jthread finder([&](const std::stop_token& stop) {
       folder ? folder->watch(arrivals, stop) : readNames(arrivals, stop);
     });
