@@ -36,6 +36,7 @@ struct State {
   std::string key, transform; // of all that decides results; the last one, empty: none
   std::size_t updates = 0;    // how many numbers are taken
   std::size_t first = 0;      // the first one of ours: folders with smaller ones were there before
+  FitOfImages fit{};          // overlap and correlation of the last one
 };
 
 std::string keyOf(const FollowOptions& options)
@@ -50,9 +51,12 @@ State readState(const std::string& folder)
 {
   const Json json = Json::parse(readTextFile(folder + stateName).text, nullptr, false);
   try {
-    if (json.at("updates").is_number_unsigned() && json.at("first").is_number_unsigned())
-      return {json.at("key"), json.at("transform"), json.at("updates"), json.at("first")};
-    return {};
+    if (!json.at("updates").is_number_unsigned() || !json.at("first").is_number_unsigned())
+      return {};
+    State state{json.at("key"), json.at("transform"), json.at("updates"), json.at("first"), {}};
+    state.fit.overlap = json.at("overlap");
+    state.fit.correlation = json.at("correlation");
+    return state;
   } catch (const Json::exception&) { // none, or a damaged one
     return {};
   }
@@ -165,7 +169,8 @@ private:
     const std::string start = state_.transform.empty() ? options_.startAt : state_.transform;
     if (start.empty())
       return;
-    follower_.setLast(readTransformChain<D>({Device{}, options_.request.threads}, start, registry_, {}));
+    follower_.setLast(readTransformChain<D>({Device{}, options_.request.threads}, start, registry_, {}),
+                      state_.transform.empty() ? std::nullopt : std::optional(state_.fit));
     log_.note("goes on from " + start + ".");
   }
 
@@ -201,6 +206,7 @@ private:
     const FollowUpdate<D> found =
         follower_.update({image.path}, folder ? static_cast<RunListener<D>&>(*folder) : nobody, deadline);
     state_.updates = number + 1;
+    state_.fit = found.fit;
     if (folder) {
       folder->writeRest(found, planPointsMm_);
       state_.transform = std::filesystem::absolute(folder->lastTransform());
@@ -208,7 +214,9 @@ private:
                     Json{{"key", state_.key},
                          {"transform", state_.transform},
                          {"updates", state_.updates},
-                         {"first", state_.first}}
+                         {"first", state_.first},
+                         {"overlap", state_.fit.overlap},
+                         {"correlation", state_.fit.correlation}}
                             .dump(2)
                         + "\n",
                     Sync::no);

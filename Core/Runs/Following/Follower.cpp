@@ -426,10 +426,10 @@ const ChainPointer<D>& Follower<D>::last() const
 }
 
 template <int D>
-void Follower<D>::setLast(ChainPointer<D> chain)
+void Follower<D>::setLast(ChainPointer<D> chain, std::optional<FitOfImages> fit)
 {
   body_->last_ = body_->refined_ = std::move(chain);
-  body_->fit_.reset();
+  body_->fit_ = fit;
 }
 
 TESSERA_INSTANTIATE_CLASS(Follower);

@@ -3,13 +3,15 @@
 #include "Core/Runs/Following/FollowLook.h"
 #include "Core/Runs/Run.h"
 
+#include <optional>
+
 namespace tessera {
 
 /// When an update does not go on from the last one. A look at the coarsest level decides.
 struct FollowLimits {
   // Shares of what the last update had, at the last transform and before anything is optimized; the overlap
   // also after an update, of that before it.
-  double keptOverlap = 0.8, keptCorrelation = 0.5;
+  double keptOverlap = 0.8, keptCorrelation = 0.9;
   double better = 0.05;  // by how much the images may correlate better where they lie than at that transform
   double left = 2;       // what is left to move, in voxels of the coarsest level
   double folded = 0.01;  // share of the points, before and after
@@ -21,7 +23,7 @@ struct FollowLimits {
 /// at least `linear` voxels of the finest level, or where free stages have taken over `taken` voxels of such
 /// a motion since then; free stages after them begin a level coarser, since they have to give that back.
 struct FollowLevels {
-  double voxel = 0.18, affine = 0.5, linear = 0.3, taken = 1;
+  double voxel = 0.18, affine = 0.3, linear = 0.3, taken = 1;
 };
 
 /// The result of an update, and how it was found.
@@ -62,8 +64,8 @@ public:
   /// The result from which the next update goes on; null: none.
   const ChainPointer<D>& last() const;
   /// Goes on from this one, of an earlier follower of the same request, with the geometry of its moving
-  /// images. Null: the next update is cold.
-  void setLast(ChainPointer<D>);
+  /// images, and how it fitted there, with which the next image is compared. Null: the next update is cold.
+  void setLast(ChainPointer<D>, std::optional<FitOfImages> = {});
 
 private:
   class Body;
