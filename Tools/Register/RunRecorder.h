@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Image/Files/OutputDigests.h"
+#include "Core/Runs/InputDigests.h"
 #include "Core/Runs/RunSummary.h"
-#include "Tools/Common/InputDigests.h"
 #include "Tools/Register/RegisterOptions.h"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 #include "Core/Image/Files/OutputDigests.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Common/InputDigests.h"
+#include "Core/Runs/InputDigests.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/TransformOptions.h"
 

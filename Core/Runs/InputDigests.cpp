@@ -1,4 +1,4 @@
-#include "Tools/Common/InputDigests.h"
+#include "Core/Runs/InputDigests.h"
 
 #include "Core/Compute/Error.h"
 
