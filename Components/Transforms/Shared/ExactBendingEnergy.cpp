@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 
+#include "Components/Transforms/Shared/BendingEnergyPlan.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 
@@ -124,7 +125,7 @@ BendingBands BendingBands::over(double low, double high, int points, int order, 
 {
   constexpr double pointLike = 1e-9;
   const double half = validLow(order), length = high - low;
-  BendingBands bands{points, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
+  BendingBands bands{points, 0, -1, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
   const int firstCell = std::clamp(static_cast<int>(std::floor(low - half)), 0, points - order - 1);
   if (length < pointLike) {
     addProducts(order, firstCell, low - firstCell, 1, bands.values);
@@ -135,6 +136,8 @@ BendingBands BendingBands::over(double low, double high, int points, int order, 
       for (int n = 0; n < nodeCount; ++n)
         addProducts(order, cell, middle + radius * nodes[n], nodeWeights[n] * radius / length, bands.values);
     }
+    bands.firstWhole = static_cast<int>(std::ceil(low + half + 1));
+    bands.lastWhole = static_cast<int>(std::floor(high - half - 1));
   }
   divideBySpacing(spacingMm, bands.values);
   return bands;
@@ -145,7 +148,7 @@ std::optional<BendingBands> BendingBands::at(double first, double step, std::siz
 {
   constexpr double nearBorder = 1e-6; // in control points
   const double half = validLow(order), cells = points - order;
-  BendingBands bands{points, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
+  BendingBands bands{points, 0, -1, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
   for (std::size_t n = 0; n < count; ++n) {
     const double cell = first + step * static_cast<double>(n) - half;
     if (std::abs(cell) < nearBorder || std::abs(cell - cells) < nearBorder)
@@ -290,13 +293,10 @@ void ExactBendingEnergy<D>::reserve(const Context& context)
 {
   if (bandsOnCuda_.size() > 0)
     return;
-  std::vector<double> bands;
-  for (const BendingBands& axis : bands_)
-    bands.insert(bands.end(), axis.values.begin(), axis.values.end());
-  bandsOnCuda_.fromHost(context, bands);
-  ordersOnCuda_ = Buffer<double>(context, (D - 1) * 3 * D * pointCount_);
+  bandsOnCuda_.fromHost(context, bending::tableOf<D>(bands_));
   blocksDone_.fromHost(context, std::vector<unsigned>{0});
-  sumsOnCuda_ = Buffer<double>(context, maxWarps);
+  sumsOnCuda_ =
+      Buffer<double>(context, bending::maxBlocks(bending::planOf<D>(bands_, bandsOnCuda_.span().data())));
 }
 
 TESSERA_INSTANTIATE_CLASS(ExactBendingEnergy);

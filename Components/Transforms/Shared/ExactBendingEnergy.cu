@@ -1,44 +1,115 @@
-#include "Components/Transforms/Shared/BendingEnergyPass.h"
-#include "Core/Compute/Cuda/Cuda.cuh"
-#include "Core/Compute/Cuda/Reduction.cuh"
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
 
-#include <algorithm>
+#include "Components/Transforms/Shared/BendingEnergyPlan.h"
+#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Error.h"
+
+#include <cuda/atomic>
+
+#include <limits>
+#include <string>
 
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+using namespace bending;
 
-/// Reads 8 bytes a value or, with Before = 3, 24, each seven times and all but once from the caches; writes
-/// 24.
-template <int Before>
-__global__ void __launch_bounds__(threads) contractAxis(BendingPass pass, const double* before, double* to)
+// So that sliceBytes fit in 32 bits.
+constexpr std::size_t largestSlice =
+    std::numeric_limits<unsigned>::max() / (sizeof(double) * (slicesRead - 1));
+
+/// The sum over the block in a fixed order; it is valid in thread 0.
+__device__ double blockSum(double value, double (&ofWarps)[warps])
 {
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
-  if (i >= pass.count)
-    return;
-  double sums[3];
-  pass.contract<Before>(before, i, sums);
 #pragma unroll
-  for (int p = 0; p < 3; ++p)
-    to[p * pass.count + i] = sums[p];
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_down_sync(~0u, value, distance);
+  if (threadIdx.x % lanes == 0)
+    ofWarps[threadIdx.x / lanes] = value;
+  __syncthreads();
+  value = 0;
+  if (threadIdx.x == 0)
+    for (const double part : ofWarps)
+      value += part;
+  return value;
 }
 
-/// The energy c . E_2 and, unless null, its gradient 2 E_2. Reads 32 bytes a value and writes 8.
-__global__ void __launch_bounds__(threads)
-    contractLastAxis(BendingPass pass, const double* before, const double* coefficients, double* gradient,
-                     double* partials, unsigned* blocksDone, double* energy)
+/// Memory for adding up the blocks' results in their order.
+struct BlockSums {
+  double* ofBlocks;
+  unsigned* blocksDone; // 0 before and after the kernel
+  double* value;
+};
+
+/// Adds up the values of all threads and blocks. The block that ends last does this for the blocks.
+__device__ void addBlocks(double own, const BlockSums& sums)
 {
-  double own[1] = {};
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x; i < pass.count;
-       i += static_cast<std::size_t>(gridDim.x) * threads) {
-    double sums[3];
-    pass.contract<3>(before, i, sums);
-    own[0] += coefficients[i] * sums[2];
-    if (gradient != nullptr)
-      gradient[i] = 2 * sums[2];
+  __shared__ double ofWarps[warps];
+  __shared__ bool last;
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+  const double ofBlock = blockSum(own, ofWarps);
+  if (threadIdx.x == 0) {
+    sums.ofBlocks[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = ofBlock;
+    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> blocksDone(*sums.blocksDone);
+    last = blocksDone.fetch_add(1, cuda::memory_order_acq_rel) == blocks - 1;
   }
-  addGridSums(own, partials, blocksDone, energy);
+  __syncthreads();
+  if (!last)
+    return;
+  own = 0;
+  for (unsigned block = threadIdx.x; block < blocks; block += threads)
+    own += __ldcg(sums.ofBlocks + block);
+  const double sum = blockSum(own, ofWarps);
+  if (threadIdx.x == 0) {
+    *sums.value = sum;
+    *sums.blocksDone = 0;
+  }
+}
+
+/// The shuffle between the steps of Line. All lanes of a warp must call it together.
+__device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int after)
+{
+  Passed received;
+#pragma unroll
+  for (int l = 0; l < slicesOfLane; ++l) {
+    received.up[l] = __shfl_sync(~0u, passed.up[l], before);
+    received.down[l] = __shfl_sync(~0u, passed.down[l], after);
+  }
+  return received;
+}
+
+/// Handles one row. Slots are constants, so that the rows that a line keeps stay in registers. Returns true
+/// after the last row.
+template <int Slot>
+__device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
+{
+  Row e;
+  line.contractAlongY(Slot, e);
+  Passed received = shuffled(line.passFirst(e), before, after);
+  line.goOn(Slot);
+  received = shuffled(line.passOn(2, e, received), before, after);
+  received = shuffled(line.passOn(1, e, received), before, after);
+  line.finish(e, received);
+  return line.isDone();
+}
+
+/// The kernel of BendingEnergyLines.h. It reads the coefficients of a component (8 bytes a control point)
+/// once from memory and 4 times from the caches, and the borders of tiles and segments more often; it writes
+/// 8 bytes of gradient a control point.
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
+    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient,
+                  BlockSums sums)
+{
+  const int lane = threadIdx.x % lanes, before = (lane + lanes - 1) % lanes, after = (lane + 1) % lanes;
+  const Place place(plan, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x / lanes, lane);
+  Line line(plan, place, coefficients, gradient);
+#pragma unroll 1
+  while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after)
+           || finishesWith<2>(line, before, after) || finishesWith<3>(line, before, after)
+           || finishesWith<4>(line, before, after) || finishesWith<5>(line, before, after)
+           || finishesWith<6>(line, before, after)))
+    ;
+  addBlocks(line.value(), sums);
 }
 
 }
@@ -47,32 +118,20 @@ template <int D>
 void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const double> coefficients,
                                            std::span<double> gradient, double* valueOnDevice)
 {
-  constexpr std::size_t maxBlocks = maxWarps / (threads / 32);
   const cudaStream_t stream = cudaStreamOf(context);
   reserve(context);
-  const std::size_t count = D * pointCount_, all = ceilDiv<std::size_t>(count, threads);
-  const auto blocks = static_cast<unsigned>(all),
-             blocksOfSum = static_cast<unsigned>(std::min(all, maxBlocks));
-  BendingPass pass{bandsOnCuda_.span().data(), 0, 1, count};
-  const double* before = coefficients.data();
-  double* to = ordersOnCuda_.span().data();
-  context.stream->fill(valueOnDevice, 0, sizeof *valueOnDevice);
-  for (int d = 0; d < D; ++d) {
-    pass.points = static_cast<std::size_t>(bands_[d].points);
-    if (d == D - 1)
-      contractLastAxis<<<blocksOfSum, threads, 0, stream>>>(
-          pass, before, coefficients.data(), gradient.empty() ? nullptr : gradient.data(),
-          sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice);
-    else if (d == 0)
-      contractAxis<1><<<blocks, threads, 0, stream>>>(pass, before, to);
-    else
-      contractAxis<3><<<blocks, threads, 0, stream>>>(pass, before, to);
-    checkLaunch("exact bending energy");
-    pass.bands += bands_[d].values.size();
-    pass.stride *= pass.points;
-    before = to;
-    to += 3 * count;
-  }
+  const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
+  const std::size_t ofSlice = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
+  if (D == 3 && ofSlice > largestSlice)
+    throw Error(ExitCode::device,
+                "exact bending energy: a slice of " + std::to_string(ofSlice)
+                    + " control points: its rows are too far apart. Allowed on a GPU: at most "
+                    + std::to_string(largestSlice) + ".");
+  const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
+  const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
+  bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(),
+                                              gradient.empty() ? nullptr : gradient.data(), sums);
+  checkLaunch("exact bending energy");
 }
 
 template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,

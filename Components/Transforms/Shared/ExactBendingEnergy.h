@@ -18,7 +18,8 @@ namespace tessera {
 struct BendingBands {
   static constexpr int neighbours = 7, perPoint = 3 * neighbours;
   int points = 0;
-  std::vector<double> values; // [control point][p][m + 3]
+  int firstWhole = 0, lastWhole = -1; // control points whose support is in the interval; their rows are equal
+  std::vector<double> values;         // [control point][p][m + 3]
 
   /// The interval [low, high] is in control points and within the valid region. If low = high, the values at
   /// that point are taken.
@@ -72,10 +73,7 @@ private:
   std::vector<double> orders_; // used on the CPU: [component][number of derivatives so far][control point]
   std::vector<double> sums_;
 
-  // Used on CUDA: the bands of all axes one after the other, E_p after each axis but the last one, and a sum
-  // for each warp.
-  static constexpr std::size_t maxWarps = 4224; // the value's rounding depends on it
-  Buffer<double> bandsOnCuda_, ordersOnCuda_, sumsOnCuda_;
+  Buffer<double> bandsOnCuda_, sumsOnCuda_;
   Buffer<unsigned> blocksDone_;
 };
 
