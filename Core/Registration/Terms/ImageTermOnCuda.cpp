@@ -36,15 +36,13 @@ bool isWhole(const TermLevel<D>& level, const ExpectedSamples<D>& samples)
          && !level.maskMayCrop;
 }
 
-/// The largest number of samples whose fixed intensities stay where they are from one evaluation to the next;
-/// for a metric on lattices, the largest number of any samples.
+/// The largest number of samples of an evaluation.
 template <int D>
-std::size_t maxThatStay(const TermLevel<D>& level, bool onLattice)
+std::size_t mostSamples(const TermLevel<D>& level)
 {
   std::size_t most = 0;
   for (const ExpectedSamples<D>& samples : level.expected)
-    if (onLattice || (isWhole(level, samples) && atATime(level, samples) == samples.positions))
-      most = std::max(most, samples.positions);
+    most = std::max(most, samples.positions);
   return most;
 }
 
@@ -56,7 +54,7 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
                                     GradientSummation summation)
     : level_(level), summation_(summation),
       onLattice_(dynamic_cast<const LatticeMetric*>(&metric) != nullptr),
-      metric_(metric.onCuda(context, maxThatStay(level, onLattice_))),
+      metric_(metric.onCuda(context, mostSamples(level))),
       chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
       fields_(level, DeviceKind::cuda), results_(context, mostInFlight), found_(context, mostInFlight)
 {

@@ -12,8 +12,6 @@ struct IntensityPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
   std::size_t count = 0;
-  /// True if every call with the same `fixed` and `count` that says so has the same fixed intensities.
-  bool fixedStays = false;
   /// For a LatticeMetric: the positions along each axis of its lattice, 1 for an axis that is missing.
   std::array<int, 3> size{};
   /// Whether slopes() is going to be called.
