@@ -158,13 +158,16 @@ private:
       log_.warning("-out: " + options_.outFolder + sixDigits(taken - 1)
                    + ": its update did not end, so files may be missing there.");
     state_.updates = std::max(state_.updates, taken);
-    const bool isSame = key == std::exchange(state_.key, key), isThere = std::filesystem::exists(found);
+    const std::string keyBefore = std::exchange(state_.key, key), stateFile = options_.outFolder + stateName;
+    const bool isSame = key == keyBefore, isThere = std::filesystem::exists(found),
+               isDamaged = keyBefore.empty() && std::filesystem::exists(stateFile);
     if (isSame && isThere)
       state_.transform = found;
-    else if (!found.empty())
-      log_.warning("-out: " + options_.outFolder + stateName + ": "
-                   + (isSame ? "its last transform, " + found + ", is not there"
-                             : "of another fixed image, other parameters or another version")
+    else if (isDamaged || !found.empty())
+      log_.warning("-out: " + stateFile + ": "
+                   + (isDamaged ? "damaged, or of another version"
+                      : isSame  ? "its last transform, " + found + ", is not there"
+                                : "of another fixed image, other parameters or another version")
                    + ": the first update begins anew.");
     const std::string start = state_.transform.empty() ? options_.startAt : state_.transform;
     if (start.empty())
