@@ -211,9 +211,9 @@ std::vector<double> refineCoefficients(const Context& context, const BSplineGrid
   paddedSize[D - 1] += 2 * padding;
 
   std::vector<double> refined(to.parameterCount());
-  Context alone = host;
-  alone.threads = 1;
-  const bool isSmall = to.pointCount() < (1 << 18); // threads for each line would take longer than the work
+  // Of a small grid each component has a thread: threads for its lines would take longer than the work.
+  Context ofComponents = host, ofLines = host;
+  (to.pointCount() < (1 << 18) ? ofLines : ofComponents).threads = 1;
   const auto refine = [&](std::size_t component, std::size_t) {
     const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(component * from.pointCount());
     std::vector<double> values(first, first + static_cast<std::ptrdiff_t>(from.pointCount()));
@@ -222,15 +222,15 @@ std::vector<double> refineCoefficients(const Context& context, const BSplineGrid
       const bool wraps = to.cyclic && d == D - 1;
       const double scale = oldFromNew.matrix[d][d];
       const double offset = oldFromNew.offset[d] - (wraps ? scale * static_cast<double>(padding) : 0);
-      values = sampleAlong(isSmall ? alone : host, to.order,
-                           {from.points.size[d], paddedSize[d], scale, offset, wraps}, values, inner);
+      values = sampleAlong(ofLines, to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps},
+                           values, inner);
       inner *= paddedSize[d];
     }
-    bsplineDecompose<D>(isSmall ? alone : host, values, paddedSize, to.order);
+    bsplineDecompose<D>(ofLines, values, paddedSize, to.order);
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(padding * (inner / paddedSize[D - 1])),
                 to.pointCount(), refined.begin() + static_cast<std::ptrdiff_t>(component * to.pointCount()));
   };
-  forEachRange(isSmall ? host : alone, D, 1, refine);
+  forEachRange(ofComponents, D, 1, refine);
   return refined;
 }
 

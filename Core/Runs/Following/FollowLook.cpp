@@ -210,19 +210,17 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   const auto interpolator =
       hostInterpolator<D>(registry_, knowncomponents::linearInterpolator, moving, context.threads);
   const auto mapped = mappedBy(chain, context);
-  std::vector<float>& values = values_;
-  std::vector<std::uint8_t>& inside = inside_;
-  values.resize(samples_.size());
-  inside.resize(samples_.size());
+  values_.resize(samples_.size());
+  inside_.resize(samples_.size());
   std::vector<FitOfImages> ofBatches((samples_.size() + batchCapacity - 1) / batchCapacity);
   forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     const ListSamples<D> points{pointersTo<D>(mapped->mm, first), last - first};
     Context host{Device{}, 1};
-    interpolator->evaluate(host, points, values.data() + first, nullptr, inside.data() + first);
+    interpolator->evaluate(host, points, values_.data() + first, nullptr, inside_.data() + first);
     FitOfImages& sums = ofBatches[first / batchCapacity];
     for (std::size_t i = first; i < last; ++i) {
       const double movedMm = distanceBetween<D>(samples_[i].pointMm, points.point(i - first));
-      sums.overlap += inside[i];
+      sums.overlap += inside_[i];
       sums.meanDisplacementMm += movedMm;
       sums.largestDisplacementMm = std::max(sums.largestDisplacementMm, movedMm);
     }
@@ -237,7 +235,7 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   for (double* sum : {&fit.overlap, &fit.meanDisplacementMm})
     *sum /= all;
   fit.folded = mapped->folded;
-  findWhatIsLeft(values, inside, context, fit);
+  findWhatIsLeft(values_, inside_, context, fit);
   return fit;
 }
 
