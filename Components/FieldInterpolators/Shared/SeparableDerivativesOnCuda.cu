@@ -28,9 +28,8 @@ TESSERA_HOST_DEVICE inline float determinantOf(const float (&m)[3][3])
   return fmaf(m[0][0], a, fmaf(-m[0][1], b, m[0][2] * c));
 }
 
-/// dT/dx = I + (du / d index) (d index / dx) of one voxel, row by row, or its determinant. Loads (Order +
-/// 1)^D
-/// * D floats from the caches, and stores 4 bytes a component.
+/// dT/dx = I + (du / d index) (d index / dx) of one voxel, row by row, or its determinant. It loads
+/// (Order + 1)^D * D floats from the caches, and stores 4 bytes a component.
 template <int D, int Order, bool OfDeterminant>
 struct VoxelJacobian {
   VoxelGrid lattice;

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace parzen {
 
-/// Not inlined, as carefulPlace.
+/// It is not inlined, for the reason of carefulPlace.
 static __device__ __noinline__ void exactPlace(const ParzenLookup& lookup, float fixed, float moving,
                                                ParzenPlace& place)
 {
