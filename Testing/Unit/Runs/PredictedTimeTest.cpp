@@ -1,4 +1,5 @@
 // needs: Runs
+#include "Core/Runs/Prediction/MeasuredTime.h"
 #include "Core/Runs/Run.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
@@ -146,6 +147,19 @@ TEST(PredictedTime, ChoosesTheFasterDeviceForTheImagesOfTheRecord)
     EXPECT_EQ(times.cpu > shipped.cudaStartSeconds + times.cuda, onCuda)
         << size[0] << " " << letters << " " << order << ": " << times.cpu << " " << times.cuda;
   }
+}
+
+/// The many samples of exact gradients are drawn once a level, and not at each evaluation.
+TEST(MeasuredTime, AnEvaluationTakesNoPartOfWhatALevelDoesOnce)
+{
+  LevelSummary level;
+  level.evaluations = 4;
+  level.time = {{"preparation", 900, "cpu"},
+                {"AdvancedMeanSquares", 3, "cpu"},
+                {"optimizer", 5, "cpu"},
+                {"exact gradients", 800, "cpu"},
+                {"step sizes", 700, "cpu"}};
+  EXPECT_DOUBLE_EQ(evaluationSeconds(level), 0.002);
 }
 
 }
