@@ -17,15 +17,13 @@ ProgramText benchText()
       ownOption("method", "NAME",
                 "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, "
                 "plus-pair and plus-pair-masked (the matrix is its own mask; one of the two alone), on CUDA "
-                "more; files: nii.gz, mha-compressed, nii, mha or nrrd; may be repeated"));
+                "more; may be repeated"));
   const Option matrix = repeated(
       ownOption("matrix", "NAME",
                 "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)"));
   const Option metric = repeated(ownOption("metric", "NAME",
                                            "cost: may be repeated (default: NormalizedMutualInformation, "
                                            "LocalNormalizedCorrelation and SelfSimilarity)"));
-  const Option pixels = repeated(ownOption(
-      "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)"));
   const Option block = repeated(
       ownOption("block", "THREADS",
                 "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)"));
@@ -38,9 +36,8 @@ ProgramText benchText()
       "tessera-bench --device cuda --tile 5",
       "Measures dense B-spline fields (bsi, the default), the adjoint of such fields by each summation of "
       "gradients (adjoint), dense costs and their parts (cost), the exact bending energy (bending; its "
-      "volumes are control points), images resampled beside ITK's filter (resample), the inverse of a "
-      "B-spline after an affine transform (inverse), Gaussian pyramids and their filters beside ITK's "
-      "(pyramid), files read and written beside ITK (files), landmarks tracked by structure tensors, splines "
+      "volumes are control points), images resampled beside ITK's filter (resample), Gaussian pyramids and "
+      "their filters beside ITK's (pyramid), landmarks tracked by structure tensors, splines "
       "of landmarks fitted and their fields (landmarks), products R A P of algebraic multigrid (galerkin; "
       "its volumes are nodes) or products of sparse matrices with themselves (spgemm) beside the machine's "
       "own limit; or the rates by which --device auto chooses (calibrate), which it stores, and with --model "
@@ -51,7 +48,7 @@ ProgramText benchText()
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
          ownOption("layouts", "", "bsi: interleaved fields, too"),
          ownOption("explain", "", "bsi: every method, with tables of what limits each"), metric, bins, sigma,
-         matrix, pixels, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         matrix, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
          ownOption("table", "",
                    "spgemm: the 21 matrices of the literature's table, and tables of their numbers, times "
                    "and parts"),
@@ -62,8 +59,7 @@ ProgramText benchText()
          ownOption("model", "", "calibrate: microbenchmarks of a GPU, in half a second beside its start")}},
        {"How",
         {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
-         ownOption("repeats", "N",
-                   "timed repeats, of which the median counts (default: 11; files: 3; model: 9)"),
+         ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11; model: 9)"),
          ownOption("json", "", "for machines"),
          {"o", "FILE.txt",
           "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "

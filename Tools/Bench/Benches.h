@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Bench/BenchReport.h"
 #include "Tools/Common/Process.h"
@@ -65,10 +64,6 @@ std::vector<BenchResult> costBench(const Registry&, Context&, const CostSettings
 /// ratio is the time of one thread of the CPU to this time.
 BenchReport landmarkBench(Context&, const LatticeSettings&);
 
-/// Measures the inverse of a B-spline after an affine transform at every voxel. The largest error is the
-/// residual |T(root) - y| in voxels.
-std::vector<BenchResult> inverseBench(const Registry&, Context&, const BsiSettings&);
-
 /// The settings of measuring filters along lines and Gaussian pyramids of four levels (factors 8 4 2 1,
 /// sigmas 4 2 1 0 voxels), beside ITK's own filters with as many threads. Source: D. P. Shamonin, M. Staring:
 /// An OpenCL implementation of the Gaussian pyramid and the resampler, 2012, tables 2 and 3.
@@ -83,22 +78,6 @@ struct PyramidSettings {
 /// one read and one write for each pass. Errors are relative to the intensity range; the ratio is ITK's time
 /// to this time.
 std::vector<BenchResult> pyramidBench(Context&, const PyramidSettings&);
-
-/// The settings of measuring how image files are read and written with one thread and with all, beside ITK.
-/// The files lie in the system's folder for temporary files; reading finds them in the page cache.
-struct FileSettings {
-  std::vector<std::array<int, 3>> volumes;
-  std::vector<std::string> formats; // extensions, or "mha-compressed"
-  std::vector<PixelType> types;
-  std::size_t repeats = 5;
-};
-
-/// The formats asked for, or the default ones if none are. Throws Error(usage) for an unknown format.
-std::vector<std::string> benchFormats(const std::vector<std::string>& asked);
-/// The pixel types asked for, or the default ones if none are. Throws Error(usage) for an unknown type.
-std::vector<PixelType> benchPixels(const std::vector<std::string>& asked);
-
-std::vector<BenchResult> fileBench(Context&, const FileSettings&);
 
 /// The settings of measuring how images are resampled onto their own grid, beside ITK's filter with as many
 /// threads. Source: D. P. Shamonin, M. Staring: An OpenCL implementation of the Gaussian pyramid and the

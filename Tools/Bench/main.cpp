@@ -94,14 +94,6 @@ CostSettings costSettings(const Arguments& arguments)
   return cost;
 }
 
-FileSettings fileSettings(const Arguments& arguments)
-{
-  const BsiSettings settings = bsiSettings(arguments);
-  const std::vector<std::array<int, 3>> two{{207, 256, 215}, {512, 512, 256}};
-  return {arguments.has("volume") ? settings.volumes : two, benchFormats(arguments.all("method")),
-          benchPixels(arguments.all("pixels")), arguments.has("repeats") ? settings.repeats : 3};
-}
-
 SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
 {
   SpGemmBenchSettings settings{.matrices = arguments.all("matrix"),
@@ -174,10 +166,6 @@ const Benchmark benchmarks[] = {
        const int side = c.onCuda() ? 464 : 128;
        return landmarkBench(c, latticeSettings(a, {side, side, side}));
      }},
-    {"files", [](const Registry&, Context& c,
-                 const Arguments& a) { return BenchReport{fileBench(c, fileSettings(a))}; }},
-    {"inverse", [](const Registry& r, Context& c,
-                   const Arguments& a) { return BenchReport{inverseBench(r, c, bsiSettings(a))}; }},
     {"pyramid", [](const Registry&, Context& c,
                    const Arguments& a) { return BenchReport{pyramidBench(c, pyramidSettings(a))}; }},
     {"resample", [](const Registry& r, Context& c,
