@@ -46,14 +46,8 @@ const ComponentDescription stage{
 const ComponentDescription otherOptimizer{
     "Optimizer", "StandardGradientDescent", "descent", {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
 
-const ComponentDescription otherMetric{
-    "Metric",
-    "LocalNormalizedCorrelation",
-    "local correlation",
-    {integerParameter("LocalWindowRadius", 4, 1, Arity::perLevel, "voxels", "radius")}};
-
-const std::vector<const ComponentDescription*> known{&metric, &sampler,        &pyramid,    &transform,
-                                                     &stage,  &otherOptimizer, &otherMetric};
+const std::vector<const ComponentDescription*> known{&metric,    &sampler, &pyramid,
+                                                     &transform, &stage,   &otherOptimizer};
 
 CheckReport check(const std::string& text)
 {
@@ -115,17 +109,6 @@ TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
                   "FinalGridSpacing (obsolete in elastix)."});
 }
 
-TEST(ParameterCheck, WarnsOfAParameterOfTesseraThatNoChosenComponentReads)
-{
-  const CheckReport report = check("(LocalWindowRadius 1)\n(Metric1LocalWindowRadius 2)\n");
-
-  const std::string why = "LocalNormalizedCorrelation reads it, which is not chosen. Allowed: (Metric "
-                          "\"LocalNormalizedCorrelation\"), or no such entry.";
-  EXPECT_EQ(report.warnings, (Lines{"Rigid.txt:1: (LocalWindowRadius 1): " + why,
-                                    "Rigid.txt:2: (Metric1LocalWindowRadius 2): " + why}));
-  EXPECT_EQ(report.notes, Lines{});
-}
-
 TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
 {
   const CheckReport report =
@@ -136,13 +119,6 @@ TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
   EXPECT_PRED2(contains, report.warnings[0], "elastix keeps them");
   EXPECT_EQ(report.notes,
             Lines{"Rigid.txt:2: (MovingKernelBSplineOrder 3 1): takes one value; the others are not read."});
-}
-
-TEST(ParameterCheck, NotesAReplacedComponent)
-{
-  EXPECT_EQ(check("(Resampler \"CUDAResampler\")").notes,
-            Lines{"Rigid.txt:1: (Resampler \"CUDAResampler\"): DefaultResampler does its work; (Device ...) "
-                  "or --device says where."});
 }
 
 TEST(ParameterCheck, AnEmptyValueIsNotChecked)

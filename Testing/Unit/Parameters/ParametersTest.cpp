@@ -17,9 +17,9 @@ const auto method =
     textParameter("Method", "Origins", Arity::single, "method", {"Origins", "GeometricalCenter"});
 const auto file = textParameter("File", "", Arity::single, "file");
 
-Parameters parametersOf(const std::string& text, const std::string& label = "", Parameters::Warn warn = {})
+Parameters parametersOf(const std::string& text, const std::string& label = "")
 {
-  return Parameters(mapOf(text, "Rigid.txt"), label, 3, 4, std::move(warn));
+  return Parameters(mapOf(text, "Rigid.txt"), label, 3, 4);
 }
 
 TEST(Parameters, AnAbsentParameterHasItsDefault)
@@ -75,17 +75,6 @@ TEST(Parameters, IntegersKeepAllTheirDigits)
   EXPECT_EQ(parametersOf("(Seed 9007199254740993)").get(seed), 9007199254740993); // 2^53 + 1 is no double
 }
 
-TEST(Parameters, AnExponentInAnIntegerWarnsOfElastix)
-{
-  std::vector<std::string> lines;
-  const auto parameters =
-      parametersOf("(Bins 2e3)", "", [&](const std::string& line) { lines.push_back(line); });
-
-  EXPECT_EQ(parameters.get(bins), 2000);
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_PRED2(contains, lines[0], "is read as 2000");
-}
-
 TEST(Parameters, RealsAreReadToTheLastBit)
 {
   const double third = 1.0 / 3.0;
@@ -117,19 +106,6 @@ TEST(Parameters, BooleansAreExactlyTrueOrFalse)
             "and without blanks. Allowed: \"true\" or \"false\".");
   for (const char* text : {"1", "0", "yes", " true"})
     errorText([&] { parametersOf(std::string("(Use \"") + text + "\")").get(use); });
-}
-
-TEST(Parameters, BlanksAroundATextAreDroppedWithOneWarning)
-{
-  std::vector<std::string> lines;
-  const auto parameters = parametersOf("(Method \" GeometricalCenter\")", "",
-                                       [&](const std::string& line) { lines.push_back(line); });
-
-  EXPECT_EQ(parameters.get(method), "GeometricalCenter");
-  EXPECT_EQ(parameters.withLabel("Transform0").get(method), "GeometricalCenter");
-  ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(lines[0].starts_with("Rigid.txt:1: (Method \" GeometricalCenter\"): ")) << lines[0];
-  EXPECT_PRED2(contains, lines[0], "elastix keeps them");
 }
 
 TEST(Parameters, MessagesShowTheFileAndShortenLongLists)

@@ -183,13 +183,6 @@ TEST_F(MalformedMatrixFilesTest, LongLinesAreShownInPart)
   EXPECT_PRED2(testing::contains, got, "xxx...\": ");
 }
 
-TEST_F(MalformedMatrixFilesTest, AMissingFileIsSaid)
-{
-  const auto missing = [&] { readMatrix(context, folder / "none.mtx"); };
-  EXPECT_EQ(testing::errorText(missing, ExitCode::unreadableInput),
-            folder / "none.mtx: no such file. Allowed: a file that exists and may be read.");
-}
-
 TEST_F(MalformedMatrixFilesTest, BinaryFilesAreCheckedBeforeTheyAreUsed)
 {
   writeMatrix(context, folder / "whole.tcsr", testing::randomMatrix(20, 20, 5, 1));

@@ -41,16 +41,6 @@ TEST(SpGemmOptions, AMaskBoundsTheEntriesOfAProductByRows)
   EXPECT_EQ(describeProduct(Context{}, a, a, options).entriesBound, 2u);
 }
 
-TEST(SpGemmOptions, AccumulatingUsesTheSemiringsAddition)
-{
-  SpGemmOptions<double> options{.semiring = Semiring::minPlus,
-                                .accumulate = matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 9}})};
-  const CsrMatrix<double> a = matrixOf<double>(1, 1, {{{0, 0}, 2}}),
-                          b = matrixOf<double>(1, 2, {{{0, 0}, 3}, {{0, 1}, 3}});
-
-  expectSame(multiply(Context{}, a, b, options), matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 5}}));
-}
-
 TEST(SpGemmOptions, WhatDoesNotFitTogetherIsSaid)
 {
   const CsrMatrix<double> a = smallNumbers<double>(5, 4, 1), b = smallNumbers<double>(4, 6, 2);

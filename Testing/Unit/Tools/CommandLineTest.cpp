@@ -60,30 +60,16 @@ TEST(CommandLine, RepeatedParameterFilesKeepTheirOrder)
   EXPECT_EQ(parse({"-p", "b.txt", "-out", "x", "-p", "a.txt"}).all("p"), (Texts{"b.txt", "a.txt"}));
 }
 
-TEST(CommandLine, IndexedImagesAreOrderedByIndex)
-{
-  const Arguments arguments = parse({"-f1", "b", "-f0", "a", "-f2", "c", "-fMask", "m"});
-
-  EXPECT_EQ(arguments.all("f"), (Texts{"a", "b", "c"}));
-  EXPECT_EQ(arguments.all("fMask"), (Texts{"m"}));
-  EXPECT_FALSE(arguments.has("t0"));
-}
-
 TEST(CommandLine, TwelveIndexedImagesAreOrderedAsNumbers)
 {
-  Texts tokens, expected;
+  Texts tokens{"-fMask", "mask"}, expected;
   for (int i = 0; i < 12; ++i) {
-    tokens.insert(tokens.end(), {"-f" + std::to_string(i), std::to_string(i)});
+    tokens.insert(tokens.begin(), {"-f" + std::to_string(i), std::to_string(i)});
     expected.push_back(std::to_string(i));
   }
 
   EXPECT_EQ(parse(tokens).all("f"), expected);
-}
-
-TEST(CommandLine, AValueWithoutAnOptionIsRefused)
-{
-  EXPECT_EQ(messageOf({"fixed.nii"}), "command line: \"fixed.nii\": a value without an option. Every value "
-                                      "follows its option; --help lists them.");
+  EXPECT_EQ(parse(tokens).all("fMask"), Texts{"mask"});
 }
 
 TEST(CommandLine, WordsWithoutAnOptionAreOperandsInTheirOrder)
@@ -113,33 +99,10 @@ TEST(CommandLine, NamesOfOtherProgramsAreAnswered)
   EXPECT_EQ(messageOf({"--moving", "a"}), "command line: --moving: no such option. --help lists all.");
 }
 
-TEST(CommandLine, CharactersOfWordProcessorsAreNamed)
-{
-  EXPECT_EQ(messageOf({"–f", "a"}), "command line: \"–f\": a character that word processors put in place of "
-                                    "a plain one. Allowed: - in place of –.");
-  EXPECT_EQ(messageOf({"-f", "“a”"}), "command line: \"“a”\": a character that word processors put in place "
-                                      "of a plain one. Allowed: \" in place of “.");
-  EXPECT_EQ(messageOf({"-f\u00A0a"}),
-            "command line: \"-f\u00A0a\": a character that word processors put in place of a plain one. "
-            "Allowed: a blank in place of the no-break blank.");
-}
-
 TEST(CommandLine, AValueMayStartWithADash)
 {
   EXPECT_EQ(parse({"-f", "-odd-name.nii"}).text("f"), "-odd-name.nii");
   EXPECT_EQ(parse({"-f", "--odd-name.nii"}).text("f"), "--odd-name.nii");
-}
-
-TEST(CommandLine, HelpStartsWithTheExampleAndNamesEveryOption)
-{
-  const std::string text =
-      helpText({"prog", "prog -f a.nii -out b", "Does a thing.", options(), exitCodesText()});
-
-  EXPECT_EQ(text.find("  prog -f a.nii -out b\n"), 0u);
-  for (const OptionGroup& group : options())
-    for (const Option& option : group.options)
-      EXPECT_PRED2(testing::contains, text, "-" + option.name) << option.name;
-  EXPECT_PRED2(testing::contains, text, "Exit codes: 0 done");
 }
 
 TEST(CommandLine, NoLineOfHelpIsLongerThanATerminal)
@@ -196,15 +159,6 @@ TEST_F(ThreadCount, IsTheProcessorsOfThisProcessOtherwise)
 {
   EXPECT_GE(threadCount(parse({}), &source), 1);
   EXPECT_EQ(source, "processors of this process");
-}
-
-TEST_F(ThreadCount, OfTheOptionIsAWholeNumberAndZeroMeansNoOption)
-{
-  setenv("OMP_NUM_THREADS", "3", 1);
-  EXPECT_EQ(threadCount(parse({"-threads", "0"}), &source), 3);
-  EXPECT_EQ(source, "-threads 0, so OMP_NUM_THREADS");
-  for (const char* text : {"-1", "abc", "2.5", "99999"})
-    EXPECT_THROW(threadCount(parse({"-threads", text}), &source), Error) << text;
 }
 
 }
