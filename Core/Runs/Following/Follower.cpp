@@ -8,6 +8,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Runs/Following/FollowGuard.h"
 #include "Core/Runs/Following/WhatWasRun.h"
 #include "Core/Runs/MissingVoxels.h"
 
@@ -19,11 +20,6 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string percent(double share)
-{
-  return decimals(100 * share, 1) + " %";
-}
 
 /// Whether a device has room for an image beside all else.
 template <int D>
@@ -141,14 +137,15 @@ public:
     found.before = lookAt(image, last_ ? last_ : initial_, found);
     found.why = !last_            ? "there is no result to go on from"
                 : !doubt_.empty() ? std::exchange(doubt_, "")
-                                  : whyCold(found.before, image, found);
+                                  : guard_.whyCold(found.before, voxelMm(stages_.back(), 0),
+                                                   [&] { return lookAt(image, initial_, found); });
     if (found.why.empty())
       found.why = warmRun(request, image, conditions, found, log);
     if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
       run(request, {}, conditions, found, log);
       found.isCold = true;
       found.fit = lookAt(image, found.result.chain, found);
-      correlationOfCold_ = std::abs(found.fit.correlation);
+      guard_.correlationOfCold = std::abs(found.fit.correlation);
     } else {
       doubt_ = found.why;
     }
@@ -160,7 +157,7 @@ public:
     last_ = found.result.chain;
     if (found.levels.front() >= 0)
       refined_ = last_;
-    fit_ = found.fit;
+    guard_.last = found.fit;
     geometry_ = image.image->geometry;
     return found;
   }
@@ -174,7 +171,7 @@ public:
   }
 
   ChainPointer<D> last_, refined_; // refined_: when the first stage was run last
-  std::optional<FitOfImages> fit_; // of the last update
+  FollowGuard guard_;
 
 private:
   void checkGeometry(const std::string& name, const ImageGeometry<D>& geometry) const
@@ -238,43 +235,10 @@ private:
     return mm;
   }
 
-  std::string whyCold(const FitOfImages& before, const HeldImage<D>& image, FollowUpdate<D>& found)
-  {
-    const double limitMm = limits_.left * voxelMm(stages_.back(), 0);
-    if (fit_ && before.overlap < limits_.keptOverlap * fit_->overlap)
-      return percent(before.overlap) + " of the fixed image map into this one, " + percent(fit_->overlap)
-             + " did in the last update";
-    const double now = std::abs(before.correlation);
-    if (fit_ && now < limits_.keptCorrelation * std::abs(fit_->correlation))
-      return "the images correlate by " + decimals(now, 3) + " at the last transform, "
-             + decimals(std::abs(fit_->correlation), 3) + " in the last update";
-    if (before.leftMm > limitMm)
-      return "about " + decimals(before.leftMm, 1) + " mm are left to move, more than "
-             + decimals(limitMm, 1);
-    if (before.folded > limits_.folded)
-      return "the last transform folds " + percent(before.folded) + " of the image";
-    if (now + limits_.better >= 1) // nothing can be better
-      return "";
-    const double there = std::abs(lookAt(image, initial_, found).correlation);
-    if (there > now + limits_.better)
-      return "the images correlate by " + decimals(there, 3) + " where they lie, " + decimals(now, 3)
-             + " at the last transform";
-    return "";
-  }
-
-  /// Says what an update lost of the overlap that was there before it; empty if it is little.
-  std::string lostOverlap(const FitOfImages& before, const FitOfImages& after) const
-  {
-    return after.overlap >= limits_.keptOverlap * before.overlap
-               ? ""
-               : "after the update " + percent(after.overlap) + " of the fixed image map into this one, "
-                     + percent(before.overlap) + " before it";
-  }
-
   /// A cold update that lost overlap is warned of, and the next one begins anew.
   void doubtLostOverlap(const HeldImage<D>& image, FollowUpdate<D>& found)
   {
-    const std::string lost = lostOverlap(lookAt(image, initial_, found), found.fit);
+    const std::string lost = guard_.whyLost(lookAt(image, initial_, found), found.fit);
     if (lost.empty())
       return;
     found.warnings.push_back(lost + ". Do the two images show the same part of the patient?");
@@ -324,13 +288,10 @@ private:
       return std::string("from the last result: ") + error.what();
     }
     found.fit = lookAt(image, found.result.chain, found);
-    if (found.fit.folded > limits_.folded)
-      return "the update folded " + percent(found.fit.folded) + " of the image";
-    if (const std::string lost = lostOverlap(found.before, found.fit); !lost.empty())
-      return lost;
-    if (std::abs(found.fit.correlation) < limits_.reached * correlationOfCold_)
-      return "the update reached a correlation of " + decimals(std::abs(found.fit.correlation), 3)
-             + ", the last one that began anew " + decimals(correlationOfCold_, 3);
+    for (const std::string& why : {guard_.whyFolded(found.fit), guard_.whyLost(found.before, found.fit),
+                                   guard_.whyNotReached(found.fit)})
+      if (!why.empty())
+        return why;
     return "";
   }
 
@@ -378,7 +339,6 @@ private:
   RunRequest request_;
   Log& log_;
   const Machine& machine_;
-  FollowLimits limits_;
   FollowLevels levels_;
   std::vector<PreparedStage<D>> stages_; // for their pyramids and levels
   bool usesDirections_ = true;           // the last of them
@@ -386,7 +346,6 @@ private:
   WarmSide<D> warm_;
   std::optional<FixedLook<D>> look_;
   std::optional<ImageGeometry<D>> geometry_; // of moving images
-  double correlationOfCold_ = 0;
   std::string doubt_; // of the last result, which could not be replaced by a better one; empty: none
 };
 
@@ -429,7 +388,7 @@ template <int D>
 void Follower<D>::setLast(ChainPointer<D> chain, std::optional<FitOfImages> fit)
 {
   body_->last_ = body_->refined_ = std::move(chain);
-  body_->fit_ = fit;
+  body_->guard_.last = fit;
 }
 
 TESSERA_INSTANTIATE_CLASS(Follower);

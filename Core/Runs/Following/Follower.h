@@ -7,17 +7,6 @@
 
 namespace tessera {
 
-/// When an update does not go on from the last one. A look at the coarsest level decides.
-struct FollowLimits {
-  // Shares of what the last update had, at the last transform and before anything is optimized; the overlap
-  // also after an update, of that before it.
-  double keptOverlap = 0.8, keptCorrelation = 0.9;
-  double better = 0.05;  // by how much the images may correlate better where they lie than at that transform
-  double left = 2;       // what is left to move, in voxels of the coarsest level
-  double folded = 0.01;  // share of the points, before and after
-  double reached = 0.85; // share of the correlation of the last update that began anew, after an update
-};
-
 /// At which level stages begin. The first one is the finest of which this share of a voxel exceeds what is
 /// left to move. The linear stages are refined where what is left is an affine motion by `affine` of it, of
 /// at least `linear` voxels of the finest level, or where free stages have taken over `taken` voxels of such

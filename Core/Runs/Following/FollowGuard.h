@@ -1,0 +1,38 @@
+#pragma once
+
+#include "Core/Runs/Following/FollowLook.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// When an update does not go on from the last one. A look at the coarsest level decides.
+struct FollowLimits {
+  // Shares of what the last update had, at the last transform and before anything is optimized; the overlap
+  // also after an update, of that before it.
+  double keptOverlap = 0.8, keptCorrelation = 0.9;
+  double better = 0.05;  // by how much the images may correlate better where they lie than at that transform
+  double left = 2;       // what is left to move, in voxels of the coarsest level
+  double folded = 0.01;  // share of the points, before and after
+  double reached = 0.85; // share of the correlation of the last update that began anew, after an update
+};
+
+/// Compares how images fit. Each answer says why a result does not hold; empty: it does.
+struct FollowGuard {
+  FollowLimits limits;
+  std::optional<FitOfImages> last; // of the last update; none: it is not known
+  double correlationOfCold = 0;    // after the last update that began anew
+
+  /// At the last transform, before an update. `coarsestVoxelMm`: the mean edge of a voxel of the coarsest
+  /// level. `whereTheyLie` looks at the images at the initial transform.
+  std::string whyCold(const FitOfImages& before, double coarsestVoxelMm,
+                      const std::function<FitOfImages()>& whereTheyLie) const;
+  std::string whyFolded(const FitOfImages&) const;
+  /// What an update lost of the overlap before it.
+  std::string whyLost(const FitOfImages& before, const FitOfImages& after) const;
+  std::string whyNotReached(const FitOfImages& after) const;
+};
+
+}
