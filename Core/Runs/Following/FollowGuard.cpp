@@ -28,11 +28,11 @@ std::string FollowGuard::whyCold(const FitOfImages& before, double coarsestVoxel
     return "about " + decimals(before.leftMm, 1) + " mm are left to move, more than " + decimals(limitMm, 1);
   if (before.folded > limits.folded)
     return "the last transform folds " + percent(before.folded) + " of the image";
-  if (now + limits.better >= 1) // nothing can be better
+  if (last && now + limits.better >= 1) // nothing can be better
     return "";
   const double there = std::abs(whereTheyLie().correlation);
-  if (there > now + limits.better)
-    return "the images correlate by " + decimals(there, 3) + " where they lie, " + decimals(now, 3)
+  if (there > now + limits.better || (!last && 1 - now > limits.worse * (1 - there)))
+    return "the images correlate by " + decimals(there, 4) + " where they lie, " + decimals(now, 4)
            + " at the last transform";
   return "";
 }

@@ -17,12 +17,15 @@ struct FollowLimits {
   double left = 2;       // what is left to move, in voxels of the coarsest level
   double folded = 0.01;  // share of the points, before and after
   double reached = 0.85; // share of the correlation of the last update that began anew, after an update
+  // By which factor images may be farther from a correlation of 1 at a start that was given than where they
+  // lie. How well they fitted there before is not known.
+  double worse = 1.4;
 };
 
 /// Compares how images fit. Each answer says why a result does not hold; empty: it does.
 struct FollowGuard {
   FollowLimits limits;
-  std::optional<FitOfImages> last; // of the last update; none: it is not known
+  std::optional<FitOfImages> last; // of the last update; none: not known, as of a start that was given
   double correlationOfCold = 0;    // after the last update that began anew
 
   /// At the last transform, before an update. `coarsestVoxelMm`: the mean edge of a voxel of the coarsest

@@ -321,5 +321,41 @@ TEST_F(FollowerTest, AnotherFollowerGoesOnFromTheLastResult)
   expectSameBits(update.result.chain, first.update({"third", moving}).result.chain);
 }
 
+TEST_F(FollowerTest, AStartAtWhichTheImagesFitWorseThanWhereTheyLieIsNotTaken)
+{
+  Log log;
+  const RunRequest request = requestOf({rigid, freeForm});
+  const auto resultFor = [&](const Pose& pose) {
+    return Follower<2>(allComponents(), request, log).update({"earlier", patient(pose)}).result.chain;
+  };
+  const auto changed = [](const Chain& chain, const std::function<void(std::vector<double>&)>& change) {
+    auto copy = std::make_shared<TransformChain<2>>(*chain);
+    change(copy->parameters);
+    return copy;
+  };
+  const auto updateFrom = [&](const Chain& start) {
+    Follower<2> follower(allComponents(), request, log);
+    follower.setLast(start);
+    return follower.update({"moving", patient({0, 0, 3})});
+  };
+  const Chain right = resultFor({0, 0, 2});
+  const auto jump = std::make_shared<TransformChain<2>>(*right);
+  jump->initial = changed(right->initial, [](std::vector<double>& rigidParameters) {
+    rigidParameters = {0.26, 20, 0};
+  });
+  const Chain ofNoise = changed(right, [](std::vector<double>& grid) {
+    std::uint32_t state = 1;
+    for (double& mm : grid) // -5 to 5
+      mm += 10 * static_cast<double>((state = state * 1664525 + 1013904223) >> 8) / (1 << 24) - 5;
+  });
+
+  EXPECT_FALSE(updateFrom(right).isCold);
+  for (const Chain& wrong : {resultFor({-3, 0.05, -4}), Chain(jump), ofNoise}) {
+    const FollowUpdate<2> update = updateFrom(wrong);
+    EXPECT_TRUE(update.isCold && contains(update.why, "where they lie")) << update.why;
+    EXPECT_LT(errorMm(update.result.chain, {0, 0, 3}), 0.1);
+  }
+}
+
 }
 }
