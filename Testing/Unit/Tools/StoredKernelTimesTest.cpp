@@ -127,5 +127,43 @@ TEST(StoredKernelTimes, BlockSizesAreChosenByThePredictions)
   EXPECT_GE(inOrder, 0.95 * pairs);
 }
 
+/// Trilinear interpolation at given positions, which the older models need 12 global instructions of.
+std::vector<Timed> trilinearLaunches()
+{
+  std::vector<Timed> all = timedLaunches();
+  std::erase_if(all, [](const Timed& one) { return one.kernel != "trilinear"; });
+  for (Timed& one : all)
+    one.launch.phases.front().globalInstructions = 12;
+  return all;
+}
+
+TEST(StoredKernelTimes, OfTrilinearInterpolationAreCloserThanThoseOfTheOlderModels)
+{
+  const auto meanError = [all = trilinearLaunches()](const auto& model) {
+    double mean = 0;
+    for (const Timed& one : all)
+      mean += std::abs(1e3 * model(usualGpuRates(), one.launch).seconds / one.milliseconds - 1)
+              / static_cast<double>(all.size());
+    return mean;
+  };
+  const double own = meanError(predict);
+  EXPECT_LT(own, 0.15);
+  EXPECT_LT(own, meanError(predictByWu));
+  EXPECT_LT(own, meanError(predictByHongAndKim));
+}
+
+// Blocks of one or two warps are bound by the rate at which the device starts blocks.
+TEST(StoredKernelTimes, OfTrilinearInterpolationAreBoundByTheStartOfBlocksOrByMemory)
+{
+  for (const auto& [kernel, size, launch, ms] : trilinearLaunches()) {
+    EXPECT_EQ(predict(usualGpuRates(), launch).boundBy,
+              launch.shape.threads <= 64 ? "starting blocks" : "DRAM")
+        << size << " " << launch.shape.threads;
+    EXPECT_EQ(activeBlocks(usualGpuRates(), launch.shape),
+              launch.shape.blocksAMultiprocessor) // of the driver
+        << launch.shape.threads;
+  }
+}
+
 }
 }
