@@ -32,6 +32,16 @@ without() {
   mv "$1.new" "$1"
 }
 
+# translation FILE 'MM' ['(Name value)']...: a transform file in as many dimensions as there are numbers, with these lines.
+translation() {
+  _file=$1
+  _mm=$2
+  _axes=$(echo "$_mm" | wc -w)
+  shift 2
+  printf '%s\n' '(Transform "TranslationTransform")' "(NumberOfParameters $_axes)" "(TransformParameters $_mm)" \
+    "(FixedImageDimension $_axes)" "(MovingImageDimension $_axes)" "$@" >"$_file"
+}
+
 # meta_image FILE 'DimSize' 'ElementSpacing' 'Offset' 'TransformMatrix' TYPE <voxels
 meta_image() {
   {
@@ -136,6 +146,13 @@ says_not() {
     echo "FAILS: $2 says: $1"
     exit 1
   }
+}
+
+# as_points FILE: the mapped points of an outputpoints.txt as a file of points.
+as_points() {
+  echo point
+  wc -l <"$1"
+  sed 's/.*OutputPoint = \[ //; s/ \].*//' "$1"
 }
 
 # exist FILE...: each is there and not empty.

@@ -1,3 +1,4 @@
+. "$SOURCE/Testing/EndToEnd/lib.sh"
 # What tests of parameter files share. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
 # test-tool phantom), and the mean error of points inside must stay below the limit. In 2D if $plane is --2d.
 # The phantom has $size voxels (56) along each axis. The file follows the file $before, if that is not empty. With $landmarks the
