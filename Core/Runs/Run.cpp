@@ -303,9 +303,10 @@ private:
         tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
         listener.resultMade(result);
       }
-      if (request_.measuresResult)
+      const bool measures = request_.measuresResult && !input.isOver();
+      if (measures)
         ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
-      if (isLast && request_.measuresResult) {
+      if (isLast && measures) {
         std::optional<double> determinant;
         if (ofStage.volumeChange)
           determinant = ofStage.volumeChange->median;

@@ -68,6 +68,13 @@ class Following(InAFolder):
             self.assertIs(follower.last, by_array.transform)
         self.assertFalse(follower.update(_volume(1)).is_cold)
 
+    def test_half_an_image_is_warned_of(self):
+        follower, half = tessera.Follower(_volume(0), ["Rigid", SPLINE]), _volume(0.5).array.copy()
+        half[:10] = 0
+        self.assertEqual(follower.update(_volume(0.5)).warnings, ())
+        warnings = follower.update(tessera.Image(half, (1.5, 1, 2), (-10, 3, 7))).warnings
+        self.assertRegex(warnings[-1], "same part of the patient")
+
     def test_a_deadline_ends_an_update(self):
         follower = tessera.Follower(blobs((40, 44)), ENDLESS)
         begun = time.monotonic()

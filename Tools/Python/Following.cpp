@@ -65,11 +65,12 @@ public:
         follower_.update(moving.image(threads_, work.log), *found, deadline, work.stop()));
     return [found, kept] {
       const FollowUpdate<D>& update = *kept;
-      return nb::make_tuple(
-          std::shared_ptr<Found>(found), update.isCold, textOf(update.why), update.endedInTime, update.levels,
-          update.metric, update.fit.overlap, update.fit.correlation, update.fit.folded, update.before.leftMm,
-          update.fit.meanDisplacementMm, update.fit.largestDisplacementMm, update.readingSeconds,
-          update.lookingSeconds, update.registeringSeconds, textsOf(update.whatWasRun));
+      return nb::make_tuple(std::shared_ptr<Found>(found), update.isCold, textOf(update.why),
+                            update.endedInTime, update.levels, update.metric, update.fit.overlap,
+                            update.fit.correlation, update.fit.folded, update.before.leftMm,
+                            update.fit.meanDisplacementMm, update.fit.largestDisplacementMm,
+                            update.readingSeconds, update.lookingSeconds, update.registeringSeconds,
+                            textsOf(update.warnings), textsOf(update.whatWasRun));
     };
   }
 

@@ -42,21 +42,16 @@ std::string FollowGuard::whyFolded(const FitOfImages& after) const
   return after.folded > limits.folded ? "the update folded " + percent(after.folded) + " of the image" : "";
 }
 
-std::string FollowGuard::whyLost(const FitOfImages& before, const FitOfImages& after) const
-{
-  return after.overlap >= limits.keptOverlap * before.overlap
-             ? ""
-             : "after the update " + percent(after.overlap) + " of the fixed image map into this one, "
-                   + percent(before.overlap) + " before it";
-}
-
-std::string FollowGuard::whyNotReached(const FitOfImages& after) const
+std::string FollowGuard::whyWorse(const FitOfImages& before, const FitOfImages& after) const
 {
   const double now = std::abs(after.correlation);
-  return now >= limits.reached * correlationOfCold
-             ? ""
-             : "the update reached a correlation of " + decimals(now, 3) + ", the last one that began anew "
-                   + decimals(correlationOfCold, 3);
+  if (after.overlap < limits.keptOverlap * before.overlap)
+    return "after the update " + percent(after.overlap) + " of the fixed image map into this one, "
+           + percent(before.overlap) + " before it";
+  if (now < limits.reached * correlationOfCold)
+    return "the update reached a correlation of " + decimals(now, 3) + ", the last one that began anew "
+           + decimals(correlationOfCold, 3);
+  return "";
 }
 
 }

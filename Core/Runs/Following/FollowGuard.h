@@ -27,15 +27,16 @@ struct FollowGuard {
   FollowLimits limits;
   std::optional<FitOfImages> last; // of the last update; none: not known, as of a start that was given
   double correlationOfCold = 0;    // after the last update that began anew
+  std::string doubt; // of the last result, which could not be replaced by a better one; empty: none
 
   /// At the last transform, before an update. `coarsestVoxelMm`: the mean edge of a voxel of the coarsest
   /// level. `whereTheyLie` looks at the images at the initial transform.
   std::string whyCold(const FitOfImages& before, double coarsestVoxelMm,
                       const std::function<FitOfImages()>& whereTheyLie) const;
   std::string whyFolded(const FitOfImages&) const;
-  /// What an update lost of the overlap before it.
-  std::string whyLost(const FitOfImages& before, const FitOfImages& after) const;
-  std::string whyNotReached(const FitOfImages& after) const;
+  /// After an update: what it lost of the overlap before it, or lacks of the correlation of the last cold
+  /// one.
+  std::string whyWorse(const FitOfImages& before, const FitOfImages& after) const;
 };
 
 }

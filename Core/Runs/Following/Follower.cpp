@@ -98,7 +98,7 @@ public:
   Body(const Registry& registry, RunRequest request, Log& log, const Machine& machine)
       : registry_(registry), request_(std::move(request)), log_(log), machine_(machine)
   {
-    request_.measuresResult = request_.pictures = request_.inverseToo = false;
+    request_.pictures = request_.inverseToo = false;
     request_.cudaStartIsPaid = true; // by the first update, for all
     request_.outputFolder.clear();
     request_.fixedLabels = request_.movingLabels = {};
@@ -135,29 +135,23 @@ public:
     loadFixed(request, log);
     found.readingSeconds = secondsSince(start);
     found.before = lookAt(image, last_ ? last_ : initial_, found);
-    found.why = !last_            ? "there is no result to go on from"
-                : !doubt_.empty() ? std::exchange(doubt_, "")
-                                  : guard_.whyCold(found.before, voxelMm(stages_.back(), 0),
-                                                   [&] { return lookAt(image, initial_, found); });
+    found.why = !last_                  ? "there is no result to go on from"
+                : !guard_.doubt.empty() ? guard_.doubt
+                                        : guard_.whyCold(found.before, voxelMm(stages_.back(), 0),
+                                                         [&] { return lookAt(image, initial_, found); });
+    std::string doubt; // of the new result
     if (found.why.empty())
-      found.why = warmRun(request, image, conditions, found, log);
-    if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
-      run(request, {}, conditions, found, log);
-      found.isCold = true;
-      found.fit = lookAt(image, found.result.chain, found);
-      guard_.correlationOfCold = std::abs(found.fit.correlation);
-    } else {
-      doubt_ = found.why;
-    }
+      found.why = doubt = warmRun(request, image, conditions, found, log);
+    if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline))
+      doubt = coldRun(request, image, conditions, found, log);
     found.warnings = log.warnings();
     if (found.isCold || found.levels.back() == 0)
       look_->keepRest();
-    if (found.isCold)
-      doubtLostOverlap(image, found);
     last_ = found.result.chain;
     if (found.levels.front() >= 0)
       refined_ = last_;
     guard_.last = found.fit;
+    guard_.doubt = doubt;
     geometry_ = image.image->geometry;
     return found;
   }
@@ -235,16 +229,6 @@ private:
     return mm;
   }
 
-  /// A cold update that lost overlap is warned of, and the next one begins anew.
-  void doubtLostOverlap(const HeldImage<D>& image, FollowUpdate<D>& found)
-  {
-    const std::string lost = guard_.whyLost(lookAt(image, initial_, found), found.fit);
-    if (lost.empty())
-      return;
-    found.warnings.push_back(lost + ". Do the two images show the same part of the patient?");
-    doubt_ = "the last result is doubtful: " + lost;
-  }
-
   /// Whether the patient has moved so that linear stages are to be refined.
   bool movedLinearly(const FitOfImages& before)
   {
@@ -280,6 +264,7 @@ private:
                       FollowUpdate<D>& found, Log& log)
   {
     request.startAt = {"the last result", last_};
+    request.measuresResult = false; // an update has no time for it
     try {
       run(request, firstLevels(found.before), conditions, found, log);
     } catch (const Error& error) {
@@ -288,11 +273,24 @@ private:
       return std::string("from the last result: ") + error.what();
     }
     found.fit = lookAt(image, found.result.chain, found);
-    for (const std::string& why : {guard_.whyFolded(found.fit), guard_.whyLost(found.before, found.fit),
-                                   guard_.whyNotReached(found.fit)})
-      if (!why.empty())
-        return why;
-    return "";
+    const std::string folded = guard_.whyFolded(found.fit);
+    return folded.empty() ? guard_.whyWorse(found.before, found.fit) : folded;
+  }
+
+  /// Returns why its result is doubtful, which it warns of; empty if it is not.
+  std::string coldRun(const RunRequest& request, const HeldImage<D>& image, const Conditions& conditions,
+                      FollowUpdate<D>& found, Log& log)
+  {
+    run(request, {}, conditions, found, log);
+    found.isCold = true;
+    const FitOfImages unmoved = lookAt(image, initial_, found);
+    found.fit = lookAt(image, found.result.chain, found);
+    const std::string worse = guard_.whyWorse(unmoved, found.fit);
+    guard_.correlationOfCold = std::abs(found.fit.correlation);
+    if (worse.empty())
+      return "";
+    log.warning(worse + ". Do the two images show the same part of the patient?");
+    return "the last result is doubtful: " + worse;
   }
 
   /// `first` is empty for all levels.
@@ -346,7 +344,6 @@ private:
   WarmSide<D> warm_;
   std::optional<FixedLook<D>> look_;
   std::optional<ImageGeometry<D>> geometry_; // of moving images
-  std::string doubt_; // of the last result, which could not be replaced by a better one; empty: none
 };
 
 template <int D>
@@ -389,6 +386,7 @@ void Follower<D>::setLast(ChainPointer<D> chain, std::optional<FitOfImages> fit)
 {
   body_->last_ = body_->refined_ = std::move(chain);
   body_->guard_.last = fit;
+  body_->guard_.doubt.clear();
 }
 
 TESSERA_INSTANTIATE_CLASS(Follower);

@@ -230,6 +230,7 @@ void registerSeries(const Registry& registry, const SeriesRequest<D>& asked, con
                     Log& log, const Machine& machine, Stop stop)
 {
   RunRequest request = asked.run;
+  request.measuresResult = false;
   if (asked.reference != "fixed")
     request.fixed = {{"the reference", asked.read(firstReference(asked))}};
   tellAboutParameters<D>(registry, asked, request, log);

@@ -266,6 +266,26 @@ TEST_F(FollowerTest, WhatTheLastResultDoesNotHoldForBeginsAnew)
   EXPECT_NE(whyOf("half an image", std::make_shared<Image<2>>(half)), "");
 }
 
+TEST_F(FollowerTest, AColdUpdateIsWarnedOfAsARunIsAndDoubtedWhereItFitsWorse)
+{
+  Log log;
+  Image<2> half = *patient({});
+  std::fill_n(half.voxels.begin(), half.voxels.size() / 2, 0.0F);
+  const auto updateWithHalf = [&](Follower<2>& follower) {
+    follower.update({"whole", patient({})});
+    return follower.update({"half", std::make_shared<Image<2>>(half)});
+  };
+  Follower<2> follower(allComponents(), requestOf({rigid}), log),
+      folding(allComponents(), requestOf({freeForm}), log);
+
+  EXPECT_PRED2(contains, updateWithHalf(folding).warnings.back(), "the transform folds");
+  EXPECT_PRED2(contains, updateWithHalf(follower).warnings.back(), "the same part of the patient?");
+  EXPECT_PRED2(contains, follower.update({"whole", patient({})}).why, "the last result is doubtful");
+  updateWithHalf(follower);
+  follower.setLast(follower.last());
+  EXPECT_FALSE(contains(follower.update({"whole", patient({})}).why, "doubtful"));
+}
+
 TEST_F(FollowerTest, AnImageOfNoUseIsToldAndTheStateKept)
 {
   Log log;

@@ -56,6 +56,8 @@ class Update(NamedTuple):
     reading_seconds: float
     looking_seconds: float
     registering_seconds: float
+    warnings: tuple[str, ...]
+    """Of this update."""
     parameters: tuple[str, ...]
     """Texts of what was run, one a stage. `tessera --start-at` with them repeats the update to the bit."""
 
@@ -158,12 +160,12 @@ class Follower:
         source = source_of(moving, "moving", may_be_on_gpu=True)
         with self._alone():
             work = self._followed.update(source, seconds, least_level())
-            found, *rest, parameters = finish(work, progress, cancel)
+            found, *rest, warnings, parameters = finish(work, progress, cancel)
             chain, fixed_grid, moving_grid = found.chains()[-1]
             transform = self._last = Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
         image = None if (view := found.image()) is None else like(self._example, own(view[0]), Grid(*view[1]))
         rest[3] = tuple(rest[3])
-        return Update._make([transform, image, *rest, tuple(parameters)])
+        return Update._make([transform, image, *rest, tuple(map(in_words_of_python, warnings)), tuple(parameters)])
 
 
 class Series:
