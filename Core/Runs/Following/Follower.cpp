@@ -1,6 +1,7 @@
 #include "Core/Runs/Following/Follower.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Voxels/ImageOnCuda.h"
@@ -142,8 +143,10 @@ public:
     std::string doubt; // of the new result
     if (found.why.empty())
       found.why = doubt = warmRun(request, image, conditions, found, log);
-    if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline))
-      doubt = coldRun(request, image, conditions, found, log);
+    if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
+      const auto anew = [&] { return coldRun(request, image, conditions, found, log); };
+      doubt = last_ ? withContext("it began anew, since " + found.why, anew) : anew();
+    }
     found.warnings = log.warnings();
     if (found.isCold || found.levels.back() == 0)
       look_->keepRest();
@@ -268,7 +271,7 @@ private:
     try {
       run(request, firstLevels(found.before), conditions, found, log);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::registrationFailed)
+      if (error.code() != ExitCode::registrationFailed || found.endedInTime)
         throw;
       return std::string("from the last result: ") + error.what();
     }
@@ -310,8 +313,10 @@ private:
     found.registeringSeconds += secondsSince(start);
   }
 
+  /// Throws Error(registrationFailed) if the deadline came before the first iteration.
   void tell(const RunSummary& summary, const RunRequest& request, FollowUpdate<D>& found) const
   {
+    std::size_t iterations = 0;
     found.endedInTime = false;
     found.device = summary.device;
     for (std::size_t i = 0; i < summary.stages.size(); ++i) {
@@ -326,11 +331,16 @@ private:
       if (!levels.empty())
         found.metric = levels.back().value;
       for (const LevelSummary& level : levels) {
+        iterations += level.iterations;
         found.preparingSeconds += level.preparationSeconds;
         found.levelsSeconds += level.seconds - level.preparationSeconds;
       }
       found.whatWasRun.push_back(parameterText(*asItRan(map, levels)));
     }
+    if (found.endedInTime && iterations == 0)
+      throw Error(ExitCode::registrationFailed,
+                  request.moving.front().path
+                      + ": the deadline came before the first iteration. Allowed: a later one.");
   }
 
   const Registry& registry_;

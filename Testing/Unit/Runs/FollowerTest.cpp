@@ -190,12 +190,25 @@ TEST_F(FollowerTest, WithADeadlineToo)
   Log log;
   Follower<2> follower(allComponents(), requestOf({rigid, freeForm}), log);
   Chain last = follower.update({"first", patient({})}).result.chain;
-  int cut = 0;
+  int cut = 0, late = 0;
   double breathMm = 0;
   for (const int milliseconds : {0, 2, 5, 8, 12, 20, 30, 3000}) {
     const ImagePointer<2> moving = patient({0.5, 0.02, breathMm += 2});
-    const FollowUpdate<2> update = follower.update(
-        {"moving", moving}, std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds));
+    const auto updateNow = [&] {
+      return follower.update({"moving", moving},
+                             std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds));
+    };
+    FollowUpdate<2> update;
+    try {
+      update = updateNow();
+    } catch (const Error& error) {
+      EXPECT_TRUE(contains(error.what(), "moving: the deadline came before the first iteration"))
+          << error.what();
+      EXPECT_EQ(follower.last(), last);
+      ++late;
+      continue;
+    }
+    EXPECT_GT(milliseconds, 0);
     if (update.why.empty()) {
       expectSameBits(update.result.chain, repeated(update, moving, last));
       cut += update.endedInTime;
@@ -204,6 +217,7 @@ TEST_F(FollowerTest, WithADeadlineToo)
     last = update.result.chain;
   }
   EXPECT_GT(cut, 0);
+  EXPECT_GT(late, 0);
 }
 
 TEST_F(FollowerTest, WhatNoLevelCouldRemoveIsNoMotion)
@@ -303,6 +317,16 @@ TEST_F(FollowerTest, AnImageOfNoUseIsToldAndTheStateKept)
   EXPECT_PRED2(contains, refusal(patient({}, 100)), "bad: another size, spacing or direction");
   EXPECT_TRUE(contains(errorText([&] { follower.update({"/no/such.mha"}); }, ExitCode::unreadableInput),
                        "/no/such.mha"));
+  auto away = std::make_shared<Image<2>>(*patient({}));
+  away->geometry.originMm[0] += 1000;
+  EXPECT_PRED2(
+      contains,
+      errorText(
+          [&] {
+            follower.update({"away", away});
+          },
+          ExitCode::registrationFailed),
+      "it began anew, since 0.0 % of the fixed image map into this one, 100.0 % did in the last update: ");
   EXPECT_EQ(follower.last(), last);
   EXPECT_FALSE(follower.update({"next", patient({0, 0, 1})}).isCold);
 }

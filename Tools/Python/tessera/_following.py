@@ -151,8 +151,8 @@ class Follower:
         direction of the first one. Ctrl-C, ``progress`` and ``cancel`` are as for `register`; what was ended early, or
         has failed, leaves the follower as it was. One update goes at a time.
 
-        Raises InputError for an image that is constant or has voxels that are no finite numbers, and the errors of
-        `register`.
+        Raises InputError for an image that is constant or has voxels that are no finite numbers, RegistrationFailed if
+        the deadline comes before the first iteration, and the errors of `register`.
         """
         seconds = math.inf if deadline is None else float(deadline)
         if not (0 < seconds < 1e6 or deadline is None):
