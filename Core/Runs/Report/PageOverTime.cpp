@@ -98,7 +98,7 @@ const char* const styleOverTime = R"(
 :root{--one:#0072b2;--two:#d55e00;--three:#009e73}
 @media(prefers-color-scheme:dark){:root{--one:#56b4e9;--two:#e69f00;--three:#4cc9a4}}
 .one{stroke:var(--one);color:var(--one)}.two{stroke:var(--two);color:var(--two)}.three{stroke:var(--three);color:var(--three)}
-.times svg{width:100%;min-width:40em;height:auto}.times polyline{fill:none;stroke-width:1.2}.times .x{stroke:var(--line)}
+.times svg{width:100%;min-width:40em;height:auto}.times path{fill:none;stroke-width:1.2;stroke-linecap:round}.times .x{stroke:var(--line)}
 .times text{font-size:11px;fill:var(--soft);stroke:none}
 .carpet{width:100%;height:12em;image-rendering:pixelated;display:block}
 .pair{display:flex;flex-wrap:wrap;gap:1em}.pair figure{flex:1 1 22em;min-width:0}.slices{width:100%;height:auto;image-rendering:pixelated}
@@ -122,14 +122,15 @@ std::string curvesOverTime(const std::string& title, const std::string& unit, co
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const std::vector<double>& values = curves[c].values;
     const double step = (width - 60) / static_cast<double>(std::max<std::size_t>(values.size() - 1, 1));
-    const std::string open = std::string("<polyline class=\"") + colours[c] + "\" points=\"";
-    lines += open;
+    std::string path;
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (std::isfinite(values[i]))
-        lines += decimals(60 + static_cast<double>(i) * step, 1) + "," + decimals(down(values[i]), 1) + " ";
-      else
-        lines += "\"/>" + open;
-    lines += "\"/>";
+      if (std::isfinite(values[i])) { // h0: a value between missing ones is a dot
+        const bool goesOn = i > 0 && std::isfinite(values[i - 1]);
+        path += (goesOn ? "L" : "M") + decimals(60 + static_cast<double>(i) * step, 1) + ","
+                + decimals(down(values[i]), 1) + (goesOn ? "" : "h0");
+      }
+    if (!path.empty())
+      lines += filledIn("<path class=\"$\" d=\"$\"/>", {colours[c], path});
     legend += filledIn(" <b class=\"$\">$</b>", {colours[c], curves[c].name});
   }
   const std::string last = std::to_string(curves.front().values.size() - 1);
