@@ -70,8 +70,9 @@ double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, 
 
 double displacementOfJenkinson(const VolumeMotion& before, const VolumeMotion& now, double radiusMm)
 {
-  // Between T1 and T2 about one centre, T2 - T1 is (R2 - R1) x + t2 - t1. Rotations change no length, so that
-  // this is the mean square of the change T2 T1^-1 - 1, too, over the ball that T1 has moved.
+  // Between T1 and T2 about one centre, T2 - T1 is (R2 - R1) x + t2 - t1. T1^-1 changes no length, so that
+  // this is the mean square of the change T1^-1 T2 - 1, too: FSL, whose matrices are T1^-1 and T2^-1, takes
+  // that one.
   const Matrix<3> one = rotationOf(before.turnsRad), other = rotationOf(now.turnsRad);
   double trace = 0, squares = 0;
   for (int row = 0; row < 3; ++row) {

@@ -25,7 +25,8 @@ std::optional<VolumeMotion> motionOf(const TransformChain<D>*, const ImageGeomet
 double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm = 50);
 
 /// Jenkinson et al., "Improved optimization for the robust and accurate linear registration and motion
-/// correction of brain images", 2002: the root mean square of the change over a ball about the centre; mm.
+/// correction of brain images", 2002: the root mean square of the change over a ball about the centre of the
+/// reference, as rmsdiff and mcflirt of FSL have it; mm.
 double displacementOfJenkinson(const VolumeMotion& before, const VolumeMotion& now, double radiusMm = 80);
 
 /// A table with a row for each volume: six numbers in the order of fsl (turns, shifts) or spm (shifts,

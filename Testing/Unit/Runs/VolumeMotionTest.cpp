@@ -70,6 +70,40 @@ TEST(VolumeMotion, DisplacementsAreThoseOfThePapers)
               std::sqrt(1280 * 4 * (1 - std::cos(0.01)) + 0.25 + 0.0625), 1e-9);
 }
 
+/// The mean over a ball about the centre of the reference, where FSL has matrices from volumes to it:
+/// M1 M2^-1 - 1. Of x x^T the mean is 80^2 / 5 on the diagonal.
+TEST(VolumeMotion, JenkinsonsDisplacementIsThatOfFslsMatrices)
+{
+  const TransformChain<3> one = euler({0.2, -0.1, 0.3, 5, -3, 8}, "5 5 5"),
+                          other = euler({-0.1, 0.15, 0.25, -6, 2, 9}, "-20 0 9");
+  const auto changed = [&](const Vec<3>& pointMm) { // (T1^-1 T2)(x) - x, T1^-1 by its own matrix
+    const Vec<3> originMm = mappedPoint<3>(one, {}), movedMm = mappedPoint<3>(other, pointMm);
+    Vec<3> changeMm;
+    for (int d = 0; d < 3; ++d) {
+      Vec<3> axis{};
+      axis[d] = 1;
+      const Vec<3> columnEndMm = mappedPoint<3>(one, axis); // the inverse of a rotation is its transpose
+      changeMm[d] = -pointMm[d];
+      for (int row = 0; row < 3; ++row)
+        changeMm[d] += (columnEndMm[row] - originMm[row]) * (movedMm[row] - originMm[row]);
+    }
+    return changeMm;
+  };
+  const auto squareOf = [](const Vec<3>& mm) { return mm[0] * mm[0] + mm[1] * mm[1] + mm[2] * mm[2]; };
+  const Vec<3> shiftMm = changed({}); // the centre of the reference is 0
+  double square = squareOf(shiftMm);
+  for (int d = 0; d < 3; ++d) {
+    Vec<3> axis{};
+    axis[d] = 1;
+    Vec<3> columnMm = changed(axis);
+    for (int row = 0; row < 3; ++row)
+      columnMm[row] -= shiftMm[row];
+    square += 80 * 80 / 5.0 * squareOf(columnMm);
+  }
+  EXPECT_NEAR(displacementOfJenkinson(*motionOf<3>(&one, reference), *motionOf<3>(&other, reference)),
+              std::sqrt(square), 1e-6);
+}
+
 TEST(VolumeMotion, TheTableHasTheOrderOfTheProgramThatReadsIt)
 {
   VolumeMotion moved{.turnsRad = {0.1, 0.2, 0.3}, .shiftMm = {1, 2, 3}};
