@@ -1,18 +1,13 @@
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Testing/Support/ErrorText.h"
+#include "Core/Compute/Error.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tessera {
 namespace {
@@ -71,40 +66,6 @@ TEST_F(AtomicFileTest, AFileOfTheWorkingFolderNeedsNoFolderInItsName)
   std::filesystem::current_path(before);
 
   EXPECT_EQ(folder.read("a.txt"), "here");
-}
-
-TEST_F(AtomicFileTest, AFullDiskIsAnErrorAndLeavesNothing)
-{
-  const pid_t child = fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limits{10, 10};
-    setrlimit(RLIMIT_FSIZE, &limits);
-    const std::string path = folder / "a.txt";
-    const std::string message = testing::messageOf([&] { writeTextFile(path, std::string(100, 'x')); });
-    _exit(message.starts_with(path + ": cannot be written whole (File too large). Allowed: ") ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(folder.entryCount(), 0u);
-}
-
-TEST_F(AtomicFileTest, TheLimitOfOpenFilesIsNoFaultOfThePlace)
-{
-  const std::string path = folder / "a.txt";
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  const rlimit none{0, before.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &none);
-  const std::string text = testing::errorText([&] { writeTextFile(path, "today\n"); }, ExitCode::outOfMemory);
-  setrlimit(RLIMIT_NOFILE, &before);
-
-  EXPECT_EQ(text, path
-                      + ": the folder cannot be written to (Too many open files). Allowed: a higher limit of "
-                        "open files (ulimit -n).");
-  EXPECT_EQ(folder.entryCount(), 0u);
 }
 
 TEST_F(AtomicFileTest, AHeaderIsAwayWhileItsDataAreReplaced)

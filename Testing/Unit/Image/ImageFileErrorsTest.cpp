@@ -55,18 +55,6 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
           + oneOfSeries);
 }
 
-TEST_F(ImageFileErrors, AnEmptyMask)
-{
-  Image<3> image = byteNoise();
-  std::fill(image.voxels.begin(), image.voxels.end(), 0.0f);
-  writeImage(folder / "mask.mha", image, PixelType::uint8, false);
-  const auto readIt = [&] { readMask<3>(folder / "mask.mha", {}); };
-  EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
-  EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
-                                   + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a "
-                                     "mask with at least one voxel that is not zero.");
-}
-
 TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
 {
   const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";

@@ -76,14 +76,6 @@ TEST(FieldMethods, ANamedMethodIsTakenOrRefusedWithThoseThatCan)
             "one. Allowed: the device \"cpu\".");
 }
 
-TEST(FieldMethods, AnUnknownNameIsRefusedWithTheNearest)
-{
-  const std::string text = errorText([] { methodsOf(5, "Seperable"); }, ExitCode::usage);
-  EXPECT_EQ(text, "t.txt:3: (FieldInterpolator \"Seperable\"): no such field interpolator. Did you mean "
-                  "\"Separable\"? Allowed: Separable, TextureHardware, ThreadPerTile, ThreadPerTileLinear, "
-                  "ThreadPerVoxel, ThreadPerVoxelTiled, VectorPerTile, VectorPerVoxel, auto.");
-}
-
 TEST(FieldMethods, WhatIsNoSingleBSplineAlongTheLatticeGoesByPoints)
 {
   const ImageGeometry<3> lattice = turnedLattice<3>({9, 8, 7}, {1, 1, 1});

@@ -198,16 +198,6 @@ TEST_F(StoredCalibrationTest, IsAnErrorWhereTheFolderCannotBeEntered)
   EXPECT_PRED2(contains, error, "Allowed: a file that this user may read");
 }
 
-TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)
-{
-  set("TESSERA_CALIBRATION", folder_.write("mine.txt", calibrationText(numbered(true))));
-  EXPECT_EQ(storedCalibration().source, folder_ / "mine.txt");
-  set("TESSERA_CALIBRATION", folder_ / "none.txt");
-  EXPECT_EQ(errorText([] { storedCalibration(); }),
-            "calibration for --device auto: " + (folder_ / "none.txt")
-                + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
-}
-
 TEST(CalibrationTest, PredictedTimesHaveThreeDigitsAtMost)
 {
   EXPECT_EQ(timeText(0), "0.000 s");

@@ -270,15 +270,6 @@ TEST(AffineLogTransform, IsAnAffineTransformOfItk)
   expectNear<2>(mapOne<2>(*affine, itk.parameters, {7, -5}), mapOne<2>(*plane, parameters, {7, -5}));
 }
 
-TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
-{
-  EulerTransform<2> transform(text<2>(""));
-  EXPECT_EQ(errorText([&] { transform.restore({}, text<2>("(TransformParameters 0 0 0)")); },
-                      ExitCode::unreadableInput),
-            "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the 2 coordinates of the centre "
-            "of rotation in mm.");
-}
-
 TEST(LinearTransform, EstimatedScalesAreThoseOfElastix)
 {
   // elastix 5.0.1 on 256 x 256 voxels of 1 mm prints 11092.5 1 1: a grid of 86 x 86, 2 * 9 * (86^2 - 1) / 12.
