@@ -21,34 +21,27 @@ ProgramText benchText()
   const Option matrix = repeated(
       ownOption("matrix", "NAME",
                 "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)"));
-  const Option metric = repeated(ownOption("metric", "NAME",
-                                           "cost: may be repeated (default: NormalizedMutualInformation, "
-                                           "LocalNormalizedCorrelation and SelfSimilarity)"));
   const Option block = repeated(
       ownOption("block", "THREADS",
                 "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)"));
-  Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
-  Option sigma = ownOption(
-      "sigma", "SAMPLES",
-      "cost: standard deviation of Gaussian windows of LocalNormalizedCorrelation (default: box windows)");
   return {
       "tessera-bench",
       "tessera-bench --device cuda --tile 5",
       "Measures dense B-spline fields (bsi, the default), the adjoint of such fields by each summation of "
-      "gradients (adjoint), dense costs and their parts (cost), the exact bending energy (bending; its "
-      "volumes are control points), images resampled beside ITK's filter (resample), Gaussian pyramids and "
-      "their filters beside ITK's (pyramid), landmarks tracked by structure tensors, splines "
-      "of landmarks fitted and their fields (landmarks), products R A P of algebraic multigrid (galerkin; "
-      "its volumes are nodes) or products of sparse matrices with themselves (spgemm) beside the machine's "
-      "own limit; or the rates by which --device auto chooses (calibrate), which it stores, and with --model "
-      "what the performance model must know about a GPU; or kernels with several block sizes beside what the "
-      "model predicts (model). What the GPUs of this machine were measured as is shown by machine.",
+      "gradients (adjoint), the exact bending energy (bending; its volumes are control points), images "
+      "resampled beside ITK's filter (resample), Gaussian pyramids and their filters beside ITK's (pyramid), "
+      "landmarks tracked by structure tensors, splines of landmarks fitted and their fields (landmarks), "
+      "products R A P of algebraic multigrid (galerkin; its volumes are nodes) or products of sparse "
+      "matrices with themselves (spgemm) beside the machine's own limit; or the rates by which --device auto "
+      "chooses (calibrate), which it stores, and with --model what the performance model must know about a "
+      "GPU; or kernels with several block sizes beside what the model predicts (model). What the GPUs of "
+      "this machine were measured as is shown by machine.",
       {{"What",
         {volume, transform, tile, method,
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
          ownOption("layouts", "", "bsi: interleaved fields, too"),
-         ownOption("explain", "", "bsi: every method, with tables of what limits each"), metric, bins, sigma,
-         matrix, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         ownOption("explain", "", "bsi: every method, with tables of what limits each"), matrix,
+         ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
          ownOption("table", "",
                    "spgemm: the 21 matrices of the literature's table, and tables of their numbers, times "
                    "and parts"),

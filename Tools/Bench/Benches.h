@@ -42,21 +42,6 @@ BenchReport bsiBench(const Registry&, Context&, const BsiSettings&);
 /// the gradient on the CPU; the ratio is the time of Double to this time.
 std::vector<BenchResult> adjointBench(Context&, const BsiSettings&);
 
-struct CostSettings {
-  std::vector<std::array<int, 3>> volumes; // in voxels
-  std::vector<double> tiles;               // spacing of control points in voxels
-  std::vector<std::string> metrics;
-  int bins = 64;
-  std::size_t repeats = 11;
-  double sigma = 0; // of Gaussian windows, in samples; 0: box windows
-};
-
-/// Measures evaluations of a dense cost: all voxels of a fixed image, a cubic B-spline transform along its
-/// axes, linear interpolation; the value alone, and value with gradient; on noise, and on noise in a ball
-/// with a constant background. Then the parts of one more evaluation with its gradient. Shares are relative
-/// to the time in which the device copies both images.
-std::vector<BenchResult> costBench(const Registry&, Context&, const CostSettings&);
-
 /// Measures landmarks: 300 and 4000 tracked by structure tensors in 25x13x17 candidates of an image of
 /// 256x256x94 voxels, images compared, splines fitted, and the displacements of splines on whole lattices,
 /// which the volumes are, in voxels of 1 mm. Errors of fields are those against the spline in double

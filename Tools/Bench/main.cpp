@@ -82,18 +82,6 @@ LatticeSettings latticeSettings(const Arguments& arguments, const std::array<int
   return {arguments.has("volume") ? settings.volumes : std::vector{usual}, settings.repeats};
 }
 
-CostSettings costSettings(const Arguments& arguments)
-{
-  const BsiSettings settings = bsiSettings(arguments);
-  CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
-  if (cost.metrics.empty())
-    cost.metrics = {"NormalizedMutualInformation", "LocalNormalizedCorrelation", "SelfSimilarity"};
-  cost.bins = static_cast<int>(positiveNumber("--bins", arguments.text("bins", "64"), 4, 4096));
-  if (arguments.has("sigma"))
-    cost.sigma = positiveNumber("--sigma", arguments.text("sigma", ""), 1, 100);
-  return cost;
-}
-
 SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
 {
   SpGemmBenchSettings settings{.matrices = arguments.all("matrix"),
@@ -155,8 +143,6 @@ const Benchmark benchmarks[] = {
     {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
     {"adjoint", [](const Registry&, Context& c,
                    const Arguments& a) { return BenchReport{adjointBench(c, bsiSettings(a))}; }},
-    {"cost", [](const Registry& r, Context& c,
-                const Arguments& a) { return BenchReport{costBench(r, c, costSettings(a))}; }},
     {"bending",
      [](const Registry&, Context& c, const Arguments& a) {
        return BenchReport{bendingBench(c, latticeSettings(a, {104, 47, 79}))};
