@@ -42,6 +42,12 @@ translation() {
     "(FixedImageDimension $_axes)" "(MovingImageDimension $_axes)" "$@" >"$_file"
 }
 
+# flat_pair: f.mha and m.mha, 40 x 40 pixels of 1 mm, shifted by 1.5 mm.
+flat_pair() {
+  test-tool phantom --2d --size 40 -- f.mha
+  test-tool phantom --2d --size 40 --shift-mm 1.5 -- m.mha
+}
+
 # meta_image FILE 'DimSize' 'ElementSpacing' 'Offset' 'TransformMatrix' TYPE <voxels
 meta_image() {
   {
