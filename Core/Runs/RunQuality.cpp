@@ -4,6 +4,7 @@
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
+#include "Core/Runs/IntensityMoments.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>
@@ -16,41 +17,9 @@ namespace {
 
 constexpr std::size_t wantedPoints = 100'000;
 
-/// Sums over the points that map into the moving image, for a correlation.
-struct Moments {
-  double count = 0, fixed = 0, moving = 0, fixedSquared = 0, movingSquared = 0, product = 0;
-
-  void add(double f, double m)
-  {
-    count += 1;
-    fixed += f;
-    moving += m;
-    fixedSquared += f * f;
-    movingSquared += m * m;
-    product += f * m;
-  }
-  void add(const Moments& other)
-  {
-    count += other.count;
-    fixed += other.fixed;
-    moving += other.moving;
-    fixedSquared += other.fixedSquared;
-    movingSquared += other.movingSquared;
-    product += other.product;
-  }
-  std::optional<double> correlation() const
-  {
-    const double ff = fixedSquared - fixed * fixed / count, mm = movingSquared - moving * moving / count,
-                 fm = product - fixed * moving / count;
-    if (!(ff > 1e-12 * fixedSquared && mm > 1e-12 * movingSquared))
-      return {};
-    return fm / std::sqrt(ff * mm);
-  }
-};
-
 struct PointSums {
   double displacementMm = 0;
-  Moments before, after;
+  IntensityMoments before, after; // of the points that map into the moving image
 };
 
 /// Points of a grid over an image, and its intensities there.

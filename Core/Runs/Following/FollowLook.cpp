@@ -1,9 +1,11 @@
 #include "Core/Runs/Following/FollowLook.h"
 
 #include "Core/Compute/Math/VectorLength.h"
+#include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
+#include "Core/Runs/IntensityMoments.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>
@@ -19,23 +21,20 @@ constexpr double mostBlocksAnAxis = 6, pointsOfBlock = 50;
 constexpr std::size_t fewestPoints = 20; // of a block that has a displacement of its own
 constexpr double share = 0.9;            // of the blocks
 
-/// Sums of a block: of pairs of intensities, then of gradients and differences.
+/// What is found of a block.
 template <int D>
 struct Block {
-  double count = 0, fixed = 0, moving = 0, movingSquared = 0, product = 0, fixedSquared = 0;
+  IntensityMoments pairs;
   Vec<D> centreMm{}, right{};
-  Matrix<D> structure{};
+  Matrix<D> structure{}; // of the gradients, as `right` of gradients and differences
   Vec<D> leftMm{};
   bool hasTexture = false;
 
-  double covariance() const { return product - fixed * moving / count; }
-  double ofFixed() const { return fixedSquared - fixed * fixed / count; }
-  double ofMoving() const { return movingSquared - moving * moving / count; }
   /// The fixed intensity that goes with a moving one, by least squares.
   double fixedOf(double value) const
   {
-    const double slope = ofMoving() > 0 ? covariance() / ofMoving() : 0;
-    return fixed / count + slope * (value - moving / count);
+    const double slope = pairs.varianceOfMoving() > 0 ? pairs.covariance() / pairs.varianceOfMoving() : 0;
+    return pairs.fixed / pairs.count + slope * (value - pairs.moving / pairs.count);
   }
 };
 
@@ -58,7 +57,7 @@ double affineMm(const std::vector<Block<D>>& blocks)
   const auto forEach = [&](const auto& visit) {
     for (const Block<D>& block : blocks)
       if (block.hasTexture)
-        visit(block, block.count);
+        visit(block, block.pairs.count);
   };
   forEach([&](const Block<D>& block, double weight) {
     weights += weight;
@@ -91,64 +90,39 @@ double affineMm(const std::vector<Block<D>>& blocks)
 }
 
 template <int D>
-FixedLook<D>::FixedLook(const Registry& registry, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                        const Context& context)
+FixedLook<D>::FixedLook(const Registry& registry, const ImagePointer<D>& fixed, const MaskPointer<D>& mask)
     : registry_(registry)
 {
-  const VoxelLattice<D> lattice = gridOfAbout<D>(wantedPoints, fixed, mask);
-  const PointList<D> points = allSamples<D>(lattice);
+  const PointList<D> points = allSamples<D>(gridOfAbout<D>(wantedPoints, fixed, mask));
   samples_.resize(points.positions());
-  const auto interpolator =
-      hostInterpolator<D>(registry, knowncomponents::linearInterpolator, fixed, context.threads);
-  const Vec<D>& spacingMm = fixed->geometry.spacingMm;
-  for (std::size_t first = 0; first < samples_.size(); first += batchCapacity) {
-    const std::size_t count = std::min(batchCapacity, samples_.size() - first);
-    for (std::size_t i = first; i < first + count; ++i) {
-      samples_[i].fixed = points.fixed[i];
-      for (int d = 0; d < D; ++d)
-        samples_[i].pointMm[d] = points.mm[d][i];
-    }
-    for (int d = 0; d < D; ++d) { // central differences
-      std::array<std::array<float, batchCapacity>, 2> values;
-      std::array<std::uint8_t, batchCapacity> inside;
-      for (int side = 0; side < 2; ++side) {
-        PointBatch<D> beside;
-        beside.count = count;
-        for (std::size_t i = 0; i < count; ++i) {
-          Vec<D> pointMm = samples_[first + i].pointMm;
-          for (int row = 0; row < D; ++row)
-            pointMm[row] += (side ? 1 : -1) * fixed->geometry.direction[row][d] * spacingMm[d];
-          beside.set(i, pointMm);
-        }
-        Context host{Device{}, 1};
-        std::array<std::uint8_t, batchCapacity> here;
-        interpolator->evaluate(host, beside.list(), values[side].data(), nullptr, here.data());
-        for (std::size_t i = 0; i < count; ++i)
-          inside[i] = here[i] && (side == 0 || inside[i]);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-        for (int row = 0; row < D && inside[i]; ++row)
-          samples_[first + i].gradient[row] +=
-              fixed->geometry.direction[row][d] * (values[1][i] - values[0][i]) / (2 * spacingMm[d]);
-    }
-  }
-  setBlocks(fixed->geometry);
-}
-
-template <int D>
-void FixedLook<D>::setBlocks(const ImageGeometry<D>& geometry)
-{
+  hostVoxels<D>(fixed);
+  const ImageGeometry<D>& geometry = fixed->geometry;
   const AffineMap<D> indexFromPoint = geometry.indexFromPoint();
   const double blocksAnAxis =
       std::clamp(std::floor(std::pow(static_cast<double>(samples_.size()) / pointsOfBlock, 1.0 / D)), 1.0,
                  mostBlocksAnAxis);
-  for (Sample& sample : samples_) {
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    Sample& sample = samples_[i];
+    sample.fixed = points.fixed[i];
+    for (int d = 0; d < D; ++d)
+      sample.pointMm[d] = points.mm[d][i];
     const Vec<D> index = indexFromPoint(sample.pointMm);
-    sample.block = 0;
+    std::size_t stride = geometry.voxelCount(), voxel = 0;
     for (int d = D - 1; d >= 0; --d) {
+      stride /= geometry.size[d];
+      voxel += stride * static_cast<std::size_t>(std::lround(index[d]));
       const double part = (index[d] + 0.5) / static_cast<double>(geometry.size[d]);
       sample.block = sample.block * static_cast<std::size_t>(blocksAnAxis)
                      + static_cast<std::size_t>(std::clamp(part, 0.0, 0.999) * blocksAnAxis);
+    }
+    for (int d = 0; d < D; stride *= geometry.size[d++]) { // central differences
+      const long at = std::lround(index[d]);
+      if (at == 0 || at + 1 == static_cast<long>(geometry.size[d]))
+        continue;
+      const double slope =
+          (fixed->voxels[voxel + stride] - fixed->voxels[voxel - stride]) / (2 * geometry.spacingMm[d]);
+      for (int row = 0; row < D; ++row)
+        sample.gradient[row] += geometry.direction[row][d] * slope;
     }
   }
   std::ranges::stable_sort(samples_, {}, &Sample::block);
@@ -235,7 +209,7 @@ FitOfImages FixedLook<D>::at(const ChainPointer<D>& chain, const ImagePointer<D>
   for (double* sum : {&fit.overlap, &fit.meanDisplacementMm})
     *sum /= all;
   fit.folded = mapped->folded;
-  findWhatIsLeft(values_, inside_, context, fit);
+  findWhatIsLeft(context, fit);
   return fit;
 }
 
@@ -248,67 +222,53 @@ double FixedLook<D>::affineBetweenMm(const ChainPointer<D>& from, const ChainPoi
   forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
     Block<D>& block = blocks[number];
     const std::size_t first = firstOfBlock_[number], last = firstOfBlock_[number + 1];
-    block.count = static_cast<double>(last - first);
-    block.hasTexture = block.count > 0;
+    block.pairs.count = static_cast<double>(last - first);
+    block.hasTexture = block.pairs.count > 0;
     for (std::size_t i = first; i < last; ++i)
       for (int d = 0; d < D; ++d) {
-        block.centreMm[d] += samples_[i].pointMm[d] / block.count;
-        block.leftMm[d] += (after->mm[d][i] - before->mm[d][i]) / block.count;
+        block.centreMm[d] += samples_[i].pointMm[d] / block.pairs.count;
+        block.leftMm[d] += (after->mm[d][i] - before->mm[d][i]) / block.pairs.count;
       }
   });
   return affineMm<D>(blocks);
 }
 
 template <int D>
-void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                                  const Context& context, FitOfImages& fit)
+void FixedLook<D>::findWhatIsLeft(const Context& context, FitOfImages& fit)
 {
   std::vector<Block<D>> blocks(firstOfBlock_.size() - 1);
   forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
     Block<D>& block = blocks[number];
     const auto forEach = [&](const auto& visit) {
       for (std::size_t i = firstOfBlock_[number]; i < firstOfBlock_[number + 1]; ++i)
-        if (inside[i])
-          visit(samples_[i], static_cast<double>(moving[i]));
+        if (inside_[i])
+          visit(samples_[i], static_cast<double>(values_[i]));
     };
-    forEach([&](const Sample& sample, double value) {
-      block.count += 1;
-      block.fixed += sample.fixed;
-      block.moving += value;
-      block.fixedSquared += static_cast<double>(sample.fixed) * sample.fixed;
-      block.movingSquared += value * value;
-      block.product += sample.fixed * value;
-    });
+    forEach([&](const Sample& sample, double value) { block.pairs.add(sample.fixed, value); });
     forEach([&](const Sample& sample, double value) {
       const double difference = sample.fixed - block.fixedOf(value);
       for (int d = 0; d < D; ++d) {
-        block.centreMm[d] += sample.pointMm[d] / block.count;
+        block.centreMm[d] += sample.pointMm[d] / block.pairs.count;
         block.right[d] += sample.gradient[d] * difference;
         for (int e = 0; e < D; ++e)
           block.structure[d][e] += sample.gradient[d] * sample.gradient[e];
       }
     });
   });
-  Block<D> whole;
+  IntensityMoments whole;
   double texture = 0; // of all blocks
   for (const Block<D>& block : blocks) {
-    whole.count += block.count;
-    whole.fixed += block.fixed;
-    whole.moving += block.moving;
-    whole.fixedSquared += block.fixedSquared;
-    whole.movingSquared += block.movingSquared;
-    whole.product += block.product;
+    whole.add(block.pairs);
     texture += traceOf<D>(block.structure);
   }
   texture /= std::max(1.0, whole.count);
-  if (whole.count > 0 && whole.ofFixed() > 0 && whole.ofMoving() > 0)
-    fit.correlation = whole.covariance() / std::sqrt(whole.ofFixed() * whole.ofMoving());
+  fit.correlation = whole.correlation().value_or(0);
   std::vector<double> leftMm;
   left_.assign(blocks.size(), {});
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     Block<D>& block = blocks[i];
     const double trace = traceOf<D>(block.structure);
-    block.hasTexture = block.count >= fewestPoints && trace > texture * block.count / 10;
+    block.hasTexture = block.pairs.count >= fewestPoints && trace > texture * block.pairs.count / 10;
     if (!block.hasTexture)
       continue;
     for (int d = 0; d < D; ++d) // an axis without gradients gets no displacement

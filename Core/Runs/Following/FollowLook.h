@@ -25,7 +25,7 @@ template <int D>
 class FixedLook {
 public:
   /// `fixed` is the coarsest level of the fixed image; a null mask is none.
-  FixedLook(const Registry&, const ImagePointer<D>& fixed, const MaskPointer<D>&, const Context&);
+  FixedLook(const Registry&, const ImagePointer<D>& fixed, const MaskPointer<D>&);
 
   /// Null stands for no transform.
   FitOfImages at(const ChainPointer<D>&, const ImagePointer<D>& moving, const Context&);
@@ -51,11 +51,8 @@ private:
     double folded = 0; // share of the samples
   };
 
-  /// Brings the samples into the order of their blocks.
-  void setBlocks(const ImageGeometry<D>&);
   std::shared_ptr<const Mapped> mappedBy(const ChainPointer<D>&, const Context&);
-  void findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                      const Context&, FitOfImages&);
+  void findWhatIsLeft(const Context&, FitOfImages&);
 
   const Registry& registry_;
   std::vector<Vec<D>> left_, rest_;       // mm, of each block: what the last look found; what keepRest() kept

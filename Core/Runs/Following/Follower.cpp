@@ -196,7 +196,7 @@ private:
     const MaskPointer<D> mask = warm_.fixed->masks.empty() ? nullptr : warm_.fixed->masks.front();
     Context context = device();
     look_.emplace(registry_, stage.components.fixedPyramids.front()->imageOfLevel(context, fixed, 0),
-                  usesDirections_ ? mask : nullptr, host());
+                  usesDirections_ ? mask : nullptr);
   }
 
   ImagePointer<D> placed(const ImagePointer<D>& image) const
