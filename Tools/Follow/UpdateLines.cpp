@@ -6,18 +6,6 @@
 
 namespace tessera {
 
-UpdateLines::UpdateLines() : writer_([this] { write(); }) {}
-
-UpdateLines::~UpdateLines()
-{
-  {
-    const std::lock_guard lock(mutex_);
-    isOver_ = true;
-    changed_.notify_one();
-  }
-  writer_.join();
-}
-
 void UpdateLines::put(const nlohmann::ordered_json& line)
 {
   const std::lock_guard lock(mutex_);
@@ -25,13 +13,10 @@ void UpdateLines::put(const nlohmann::ordered_json& line)
   changed_.notify_one();
 }
 
-void UpdateLines::write()
+void UpdateLines::write(const std::stop_token& stop)
 {
   std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return isOver_ || !waiting_.empty(); });
-    if (waiting_.empty())
-      return;
+  while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
     const std::string line = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();

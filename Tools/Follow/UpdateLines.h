@@ -13,20 +13,16 @@ namespace tessera {
 /// Writes lines of JSON to standard output in a thread of its own, so that a slow reader delays nobody.
 class UpdateLines {
 public:
-  UpdateLines();
-  /// Waits until all lines are written.
-  ~UpdateLines();
-
   void put(const nlohmann::ordered_json&);
 
 private:
-  void write();
+  void write(const std::stop_token&);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<std::string> waiting_;
-  bool isOver_ = false;
-  std::thread writer_;
+  // The last member, whose end waits until all lines are written.
+  std::jthread writer_{[this](const std::stop_token& stop) { write(stop); }};
 };
 
 }

@@ -85,12 +85,6 @@ private:
   Follower<D> follower_;
 };
 
-template <int D>
-std::shared_ptr<Followed> followed(const RunRequest& request, bool takesPixelsOnCuda, WorkLog& log)
-{
-  return std::make_shared<FollowedIn<D>>(request, takesPixelsOnCuda, log);
-}
-
 /// `resample`: each update has its image.
 Work* follow(const nb::object& object, bool resample, int leastLevel)
 {
@@ -105,11 +99,11 @@ Work* follow(const nb::object& object, bool resample, int leastLevel)
                                {resample && &stage == &request.stages.back() ? "true" : "false"});
     RunRequest toItself = request;
     toItself.moving = toItself.fixed;
-    const bool isFlat = readHeaders(toItself, work.log).dimension() == 2;
-    const bool onCuda = asked->takesPixelsOnCuda;
-    return [made = isFlat ? followed<2>(request, onCuda, work.log) : followed<3>(request, onCuda, work.log)] {
-      return nb::cast(made);
-    };
+    return withConstant<2, 3>(readHeaders(toItself, work.log).dimension(), [&]<int D>() -> Work::Make {
+      const std::shared_ptr<Followed> made =
+          std::make_shared<FollowedIn<D>>(request, asked->takesPixelsOnCuda, work.log);
+      return [made] { return nb::cast(made); };
+    });
   });
 }
 

@@ -59,14 +59,14 @@ struct Prediction {
 };
 
 template <int D>
-Prediction planned(Work& work, const RunRequest& request, InputHeaders headers)
+Work::Make predicted(Work& work, const RunRequest& request, InputHeaders headers)
 {
   const RunPlan plan = Run<D>(components(), request, std::move(headers), work.log).plan();
   Prediction prediction{
       plan.lines, {}, plan.times.start + plan.times.stages, plan.host.bytes(), plan.mayEndEarly};
   for (const StagePlan& stage : plan.stages)
     prediction.devices.push_back(deviceName(stage.choice.device));
-  return prediction;
+  return [prediction] { return nb::cast(prediction); };
 }
 
 /// Work that reads the headers, and then goes on in their dimension: in.operator()<D>(work, asked, request,
@@ -83,12 +83,6 @@ Work* workOn(const nb::object& asked, int leastLevel, In in)
       return in.template operator()<D>(work, *copy, std::move(request), std::move(headers));
     });
   });
-}
-
-template <int D>
-Work::Make predicted(Work& work, const RunRequest& request, InputHeaders headers)
-{
-  return [prediction = planned<D>(work, request, std::move(headers))] { return nb::cast(prediction); };
 }
 
 }

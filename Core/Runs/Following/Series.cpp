@@ -199,30 +199,6 @@ std::size_t firstReference(const SeriesRequest<D>& asked)
   return static_cast<std::size_t>(*number);
 }
 
-template <int D>
-ImageGeometry<D> geometryOfFixed(const RunRequest& request)
-{
-  const GivenImage& fixed = request.fixed.front();
-  const HeldImage<D>* const held = fixed.held<D>();
-  return held ? held->image->geometry : geometryOf<D>(readImageHeader(fixed.path, request.reading));
-}
-
-/// Followers tell nothing about parameters, which are the same for all of them.
-template <int D>
-void tellAboutParameters(const Registry& registry, const SeriesRequest<D>& asked, RunRequest request,
-                         Log& log)
-{
-  request.moving = {{"volume 0", asked.read(0)}};
-  const Run<D> checked(registry, request, log);
-}
-
-RunRequest forMean(RunRequest request)
-{
-  StageText& last = request.stages.back();
-  last.map = withValues(last.map, "DefaultPixelValue", {"-1e30"});
-  return request;
-}
-
 }
 
 template <int D>
@@ -233,13 +209,23 @@ void registerSeries(const Registry& registry, const SeriesRequest<D>& asked, con
   request.measuresResult = false;
   if (asked.reference != "fixed")
     request.fixed = {{"the reference", asked.read(firstReference(asked))}};
-  tellAboutParameters<D>(registry, asked, request, log);
-  const ImageGeometry<D> reference = geometryOfFixed<D>(request);
+  { // Followers tell nothing about parameters, which are the same for all of them.
+    RunRequest first = request;
+    first.moving = {{"volume 0", asked.read(0)}};
+    const Run<D> checked(registry, first, log);
+  }
+  const GivenImage& fixed = request.fixed.front();
+  const HeldImage<D>* const held = fixed.held<D>();
+  const ImageGeometry<D> reference =
+      held ? held->image->geometry : geometryOf<D>(readImageHeader(fixed.path, request.reading));
   std::size_t pass = 0;
   if (asked.reference == "mean") {
     MeanOfVolumes<D> mean(reference);
+    RunRequest forMean = request;
+    StageText& last = forMean.stages.back();
+    last.map = withValues(last.map, "DefaultPixelValue", {"-1e30"});
     SeriesPass<D>(registry, asked, machine, stop, pass++)
-        .run(forMean(request), PixelType::float32, reference.voxelCount(),
+        .run(std::move(forMean), PixelType::float32, reference.voxelCount(),
              [&](std::size_t, const VolumeResult<D>& result) { mean.add(result); });
     request.fixed = {{"the mean", HeldImage<D>(mean.image())}};
   }
