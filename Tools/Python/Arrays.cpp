@@ -37,45 +37,15 @@ GivenPoints pointsFrom(const std::string& name, const PointArray& array)
   return {name, std::move(points)};
 }
 
-void tell(const std::vector<std::string>& notes, Log& log)
-{
-  for (const std::string& note : notes)
-    log.note(note);
-}
-
 }
 
 PixelType pixelTypeOf(const nb::dlpack::dtype& type, const std::string& name)
 {
-  using Code = nb::dlpack::dtype_code;
-  const auto code = static_cast<Code>(type.code);
-  if (type.lanes == 1)
-    switch (type.bits) {
-    case 8:
-      if (code == Code::Int)
-        return PixelType::int8;
-      if (code == Code::UInt || code == Code::Bool)
-        return PixelType::uint8;
-      break;
-    case 16:
-      if (code == Code::Int || code == Code::UInt)
-        return code == Code::Int ? PixelType::int16 : PixelType::uint16;
-      break;
-    case 32:
-      if (code == Code::Int || code == Code::UInt || code == Code::Float)
-        return code == Code::Int    ? PixelType::int32
-               : code == Code::UInt ? PixelType::uint32
-                                    : PixelType::float32;
-      break;
-    case 64:
-      if (code == Code::Int || code == Code::UInt || code == Code::Float)
-        return code == Code::Int    ? PixelType::int64
-               : code == Code::UInt ? PixelType::uint64
-                                    : PixelType::float64;
-      break;
-    default:
-      break;
-    }
+  if (type == nb::dtype<bool>())
+    return PixelType::uint8;
+  for (const PixelType known : allPixelTypes)
+    if (withPixelType(known, [&]<class T>(std::type_identity<T>) { return type == nb::dtype<T>(); }))
+      return known;
   throw Error(ExitCode::usage,
               name
                   + ": voxels of this type cannot be read. Allowed: whole numbers of 8 to 64 "
@@ -140,7 +110,8 @@ GivenImage Source::image(int threads, Log& log) const
                           ? onCuda(held, threads, notes)
                           : HeldImage(imageFromStrided(name_, held.voxels, held.geometry, notes, threads),
                                       held.voxels.type);
-    tell(notes, log);
+    for (const std::string& note : notes)
+      log.note(note);
     return image;
   });
 }

@@ -5,31 +5,12 @@
 #include "Tools/Python/Bindings.h"
 #include "Tools/Python/Work.h"
 
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace tessera::python {
 namespace {
-
-/// The voxels of a file.
-class Read {
-public:
-  virtual ~Read() = default;
-  /// (array, grid).
-  virtual nb::object image() const = 0;
-};
-
-template <int D>
-class ReadIn final : public Read {
-public:
-  explicit ReadIn(ResultImage<D> image) : image_(std::move(image)) {}
-  nb::object image() const override { return viewOf<D>(image_, nb::find(this)); }
-
-private:
-  ResultImage<D> image_;
-};
 
 /// Scalars are kept as they are in the file. Colours become luminance.
 template <int D>
@@ -50,8 +31,11 @@ Work::Make read(Work& work, const std::string& path, const ImageSource& source, 
   for (const std::vector<std::string>& lines : {header.notes, notes})
     for (const std::string& line : lines)
       work.log.note(line);
-  const auto made = std::make_shared<ReadIn<D>>(std::move(image));
-  return [made] { return nb::cast(std::shared_ptr<Read>(made)); };
+  return [made = std::make_shared<ResultImage<D>>(std::move(image))] {
+    using Owned = std::shared_ptr<ResultImage<D>>;
+    return viewOf<D>(*made,
+                     nb::capsule(new Owned(made), [](void* p) noexcept { delete static_cast<Owned*>(p); }));
+  };
 }
 
 Work* readFile(const std::string& path, int threads, int leastLevel)
@@ -96,7 +80,6 @@ Work* writeFile(const std::string& path, const nb::object& object, const GridNum
 
 void bindFiles(nb::module_& module)
 {
-  nb::class_<Read>(module, "Read").def("image", &Read::image, nb::sig("def image(self) -> typing.Any"));
   module.def("read_image", readFile);
   module.def("write_image", writeFile);
 }

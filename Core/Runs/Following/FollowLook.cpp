@@ -93,9 +93,9 @@ template <int D>
 FixedLook<D>::FixedLook(const Registry& registry, const ImagePointer<D>& fixed, const MaskPointer<D>& mask)
     : registry_(registry)
 {
+  hostVoxels<D>(fixed);
   const PointList<D> points = allSamples<D>(gridOfAbout<D>(wantedPoints, fixed, mask));
   samples_.resize(points.positions());
-  hostVoxels<D>(fixed);
   const ImageGeometry<D>& geometry = fixed->geometry;
   const AffineMap<D> indexFromPoint = geometry.indexFromPoint();
   const double blocksAnAxis =

@@ -29,9 +29,8 @@ def to_itk(transforms: list[ItkNumbers]) -> Any:
             raise UsageError(
                 f"transform: a B-spline of order {order}: itk for Python has none. Allowed: order 3, or to_sitk()."
             )
-        words: tuple[Any, ...] = (itk.D, dimension) if _has_dimension(kind) else (itk.D,)
-        words += (order,) if kind == "BSplineTransform" else ()
-        transform = getattr(itk, kind)[words if len(words) > 1 else itk.D].New()
+        words = _words(kind, dimension, order)
+        transform = getattr(itk, kind)[(itk.D, *words) if words else itk.D].New()
         transform.SetFixedParameters(_itk_numbers(itk, fixed_parameters))
         transform.SetParameters(_itk_numbers(itk, parameters))
         made.append(transform)
@@ -43,9 +42,10 @@ def to_itk(transforms: list[ItkNumbers]) -> Any:
     return whole
 
 
-def _has_dimension(kind: str) -> bool:
-    """Whether a class of ITK is one of several dimensions, instead of having its own in its name."""
-    return "2D" not in kind and "3D" not in kind
+def _words(kind: str, dimension: int, order: int) -> tuple[int, ...]:
+    """The dimension of a class of ITK, unless its name has one, and the order of a B-spline."""
+    words = () if "2D" in kind or "3D" in kind else (dimension,)
+    return (*words, order) if kind == "BSplineTransform" else words
 
 
 def _itk_numbers(itk: Any, values: list[float]) -> Any:
@@ -62,9 +62,7 @@ def to_simple_itk(transforms: list[ItkNumbers]) -> Any:
     made = []
     for name, fixed_parameters, parameters in transforms:
         kind, dimension, order = _class_of(name)
-        words: tuple[int, ...] = (dimension,) if _has_dimension(kind) else ()
-        words += (order,) if kind == "BSplineTransform" else ()
-        transform = getattr(SimpleITK, kind)(*words)
+        transform = getattr(SimpleITK, kind)(*_words(kind, dimension, order))
         transform.SetFixedParameters(fixed_parameters)
         transform.SetParameters(parameters)
         made.append(transform)

@@ -16,7 +16,7 @@ def read(path: str | os.PathLike[str], *, threads: int | None = None) -> Image:
     """Reads an image in 2D or 3D, or a folder with one DICOM series, with the values and the type of the file; colours
     become luminance. Plain NIfTI-1, MetaImage and NRRD are read in this process, other formats by the program
     `tessera-decode` (dox/FilesAndFormats.md). Raises InputError."""
-    array, numbers = finish(_core.read_image(os.fsdecode(path), thread_count(threads)[0], least_level())).image()
+    array, numbers = finish(_core.read_image(os.fsdecode(path), thread_count(threads)[0], least_level()))
     grid = Grid(*numbers)
     return Image(array, grid.spacing, grid.origin, grid.direction)
 
