@@ -21,6 +21,7 @@ namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr const char* anewSince = "it began anew, since ";
 
 /// Whether a device has room for an image beside all else.
 template <int D>
@@ -145,10 +146,17 @@ public:
       found.why = doubt = warmRun(request, image, conditions, found, log);
     if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
       const auto anew = [&] { return coldRun(request, image, conditions, found, log); };
-      doubt = last_ ? withContext("it began anew, since " + found.why, anew) : anew();
+      doubt = last_ ? withContext(anewSince + found.why, anew) : anew();
     }
     found.warnings = log.warnings();
-    if (found.isCold || found.levels.back() == 0)
+    const bool isLate = found.endedInTime && iterations_ == 0;
+    Error late(ExitCode::registrationFailed,
+               moving.path + ": the deadline came before the first iteration. Allowed: a later one.");
+    if (isLate && found.isCold && last_)
+      late.addContext(anewSince + found.why);
+    if (isLate && !found.isCold)
+      throw late;
+    if (reachedLastLevel_ && (found.isCold || found.levels.back() == 0))
       look_->keepRest();
     last_ = found.result.chain;
     if (found.levels.front() >= 0)
@@ -156,6 +164,8 @@ public:
     guard_.last = found.fit;
     guard_.doubt = doubt;
     geometry_ = image.image->geometry;
+    if (isLate) // the next one goes on from its start, or none would ever come further
+      throw late;
     return found;
   }
 
@@ -271,7 +281,7 @@ private:
     try {
       run(request, firstLevels(found.before), conditions, found, log);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::registrationFailed || found.endedInTime)
+      if (error.code() != ExitCode::registrationFailed)
         throw;
       return std::string("from the last result: ") + error.what();
     }
@@ -313,10 +323,9 @@ private:
     found.registeringSeconds += secondsSince(start);
   }
 
-  /// Throws Error(registrationFailed) if the deadline came before the first iteration.
-  void tell(const RunSummary& summary, const RunRequest& request, FollowUpdate<D>& found) const
+  void tell(const RunSummary& summary, const RunRequest& request, FollowUpdate<D>& found)
   {
-    std::size_t iterations = 0;
+    iterations_ = 0;
     found.endedInTime = false;
     found.device = summary.device;
     for (std::size_t i = 0; i < summary.stages.size(); ++i) {
@@ -331,16 +340,13 @@ private:
       if (!levels.empty())
         found.metric = levels.back().value;
       for (const LevelSummary& level : levels) {
-        iterations += level.iterations;
+        iterations_ += level.iterations;
         found.preparingSeconds += level.preparationSeconds;
         found.levelsSeconds += level.seconds - level.preparationSeconds;
       }
       found.whatWasRun.push_back(parameterText(*asItRan(map, levels)));
+      reachedLastLevel_ = !levels.empty() && levels.back().level + 1 == parameters.levelCount();
     }
-    if (found.endedInTime && iterations == 0)
-      throw Error(ExitCode::registrationFailed,
-                  request.moving.front().path
-                      + ": the deadline came before the first iteration. Allowed: a later one.");
   }
 
   const Registry& registry_;
@@ -354,6 +360,8 @@ private:
   WarmSide<D> warm_;
   std::optional<FixedLook<D>> look_;
   std::optional<ImageGeometry<D>> geometry_; // of moving images
+  std::size_t iterations_ = 0;               // of the last run
+  bool reachedLastLevel_ = false;            // of the last stage, in that run
 };
 
 template <int D>

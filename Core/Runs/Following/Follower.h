@@ -45,9 +45,9 @@ public:
 
   /// Throws Error(unreadableInput) for an image that is damaged or constant, has voxels that are no finite
   /// numbers, or has another size, spacing or direction than the first one; other errors as Run, and
-  /// Interrupted; Error(registrationFailed) if the deadline comes before the first iteration. The follower
-  /// then is as before. The listener hears of an update that turns out to be none
-  /// and of the one that begins anew in its place.
+  /// Interrupted. The follower then is as before. Throws Error(registrationFailed) if the deadline comes
+  /// before the first iteration; if the update began anew, the next one goes on from its start. The listener
+  /// hears of an update that turns out to be none and of the one that begins anew in its place.
   FollowUpdate<D> update(const GivenImage& moving, RunListener<D>&, Deadline = Deadline::max(), Stop = {});
   FollowUpdate<D> update(const GivenImage& moving, Deadline = Deadline::max());
 
