@@ -15,30 +15,6 @@
 #include <limits>
 
 namespace tessera::python {
-namespace {
-
-template <int D>
-StridedVoxels<D> stridedOf(const Source::Voxels& array, const std::string& name)
-{
-  StridedVoxels<D> voxels{array.data(), pixelTypeOf(array.dtype(), name), {}};
-  const auto bytes = static_cast<std::ptrdiff_t>(pixelTypeSize(voxels.type));
-  for (int d = 0; d < D; ++d)
-    voxels.stepBytes[d] = array.stride(D - 1 - d) * bytes;
-  return voxels;
-}
-
-template <int D>
-GivenPoints pointsFrom(const std::string& name, const PointArray& array)
-{
-  InputPoints<D> points;
-  points.values.resize(array.shape(0));
-  for (std::size_t i = 0; i < points.values.size(); ++i)
-    std::copy_n(array.data() + i * D, D, points.values[i].begin());
-  return {name, std::move(points)};
-}
-
-}
-
 PixelType pixelTypeOf(const nb::dlpack::dtype& type, const std::string& name)
 {
   if (type == nb::dtype<bool>())
@@ -62,7 +38,10 @@ Source::Source(std::string name, Voxels array, const GridNumbers& grid)
     throw Error(ExitCode::usage, name_ + ": an array of " + std::to_string(array.ndim())
                                      + " axes. Allowed: two to four, the last one x.");
   withConstant<2, 4>(array.ndim(), [&]<int D>() {
-    strided_ = Strided<D>{stridedOf<D>(array, name_), geometryFrom<D>(grid, name_)};
+    StridedVoxels<D> voxels{array.data(), pixelTypeOf(array.dtype(), name_), {}};
+    for (int d = 0; d < D; ++d)
+      voxels.stepBytes[d] = array.stride(D - 1 - d) * static_cast<std::ptrdiff_t>(pixelTypeSize(voxels.type));
+    strided_ = Strided<D>{voxels, geometryFrom<D>(grid, name_)};
   });
 }
 
@@ -216,7 +195,13 @@ GivenPoints givenPoints(const std::string& name, const PointArray& array)
   if (array.shape(1) < 2 || array.shape(1) > 4)
     throw Error(ExitCode::usage, name + ": an array of " + std::to_string(array.shape(1))
                                      + " columns. Allowed: x and y, or x, y and z, in mm, or x, y, z and t.");
-  return withConstant<2, 4>(array.shape(1), [&]<int D>() { return pointsFrom<D>(name, array); });
+  return withConstant<2, 4>(array.shape(1), [&]<int D>() {
+    InputPoints<D> points;
+    points.values.resize(array.shape(0));
+    for (std::size_t i = 0; i < points.values.size(); ++i)
+      std::copy_n(array.data() + i * D, D, points.values[i].begin());
+    return GivenPoints{name, std::move(points)};
+  });
 }
 
 nb::str textOf(const std::string& text)

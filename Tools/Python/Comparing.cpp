@@ -74,13 +74,6 @@ std::map<int, LabelScore> labelScoresOf(const Compared& compared, const GivenIma
   return labelScores<D>({{}, compared.threads}, first, second);
 }
 
-template <int D>
-ErrorStatistics statisticsOf(const PointArray& errors)
-{
-  const GivenPoints points = givenPoints("errors", errors);
-  return errorStatistics<D>(points.held<D>()->values);
-}
-
 void bindScores(nb::module_& module)
 {
   using Standardized = ImageScores::Standardized;
@@ -149,7 +142,9 @@ void bindComparing(nb::module_& module)
   module.def("compare_labels", compare(true), nb::arg("first"), nb::arg("second"), nb::arg("mask").none(),
              nb::arg("range").none(), nb::arg("threads"), nb::arg("inputs"), nb::arg("least_level"));
   module.def("point_errors", [](const PointArray& errors) {
-    return errors.shape(1) == 2 ? statisticsOf<2>(errors) : statisticsOf<3>(errors);
+    const GivenPoints points = givenPoints("errors", errors);
+    return withConstant<2, 3>(errors.shape(1),
+                              [&]<int D>() { return errorStatistics<D>(points.held<D>()->values); });
   });
 }
 

@@ -51,17 +51,7 @@ Work* readFile(const std::string& path, int threads, int leastLevel)
   });
 }
 
-/// Writes voxels that are in one piece of memory.
-template <int D>
-void write(const std::string& path, const Source::Voxels& array, const GridNumbers& grid, bool compress,
-           int threads)
-{
-  const PixelType type = pixelTypeOf(array.dtype(), path);
-  const auto* const bytes = static_cast<const std::byte*>(array.data());
-  writeStoredImage<D>(path, geometryFrom<D>(grid, path), type, 1, {bytes, array.size() * pixelTypeSize(type)},
-                      compress, threads);
-}
-
+/// The voxels are in one piece of memory.
 Work* writeFile(const std::string& path, const nb::object& object, const GridNumbers& grid, bool compress,
                 int threads, int leastLevel)
 {
@@ -71,7 +61,12 @@ Work* writeFile(const std::string& path, const nb::object& object, const GridNum
   const auto* const voxels = new Source::Voxels(array);
   const nb::capsule owner(voxels, [](void* p) noexcept { delete static_cast<Source::Voxels*>(p); });
   return new Work(nb::make_tuple(object, owner), leastLevel, [=](Work&) -> Work::Make {
-    withConstant<2, 4>(voxels->ndim(), [&]<int D>() { write<D>(path, *voxels, grid, compress, threads); });
+    const PixelType type = pixelTypeOf(voxels->dtype(), path);
+    const auto* const bytes = static_cast<const std::byte*>(voxels->data());
+    withConstant<2, 4>(voxels->ndim(), [&]<int D>() {
+      writeStoredImage<D>(path, geometryFrom<D>(grid, path), type, 1,
+                          {bytes, voxels->size() * pixelTypeSize(type)}, compress, threads);
+    });
     return [] { return nb::none(); };
   });
 }

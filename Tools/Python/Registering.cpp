@@ -59,7 +59,7 @@ struct Prediction {
 };
 
 template <int D>
-Work::Make predicted(Work& work, const RunRequest& request, InputHeaders headers)
+Work::Make predicted(Work& work, const Asked&, const RunRequest& request, InputHeaders headers)
 {
   const RunPlan plan = Run<D>(components(), request, std::move(headers), work.log).plan();
   Prediction prediction{
@@ -113,15 +113,11 @@ void bindRegistering(nb::module_& module)
       });
   module.def("register", [](const nb::object& asked, int leastLevel) {
     return workOn(asked, leastLevel,
-                  []<int D>(Work& work, const Asked& of, RunRequest request, InputHeaders headers) {
-                    return registered<D>(work, of, std::move(request), std::move(headers));
-                  });
+                  []<int D>(auto&&... of) { return registered<D>(std::forward<decltype(of)>(of)...); });
   });
   module.def("check", [](const nb::object& asked, int leastLevel) {
     return workOn(asked, leastLevel,
-                  []<int D>(Work& work, const Asked&, const RunRequest& request, InputHeaders headers) {
-                    return predicted<D>(work, request, std::move(headers));
-                  });
+                  []<int D>(auto&&... of) { return predicted<D>(std::forward<decltype(of)>(of)...); });
   });
 }
 
