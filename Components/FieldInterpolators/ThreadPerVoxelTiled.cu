@@ -186,8 +186,8 @@ __global__ void __launch_bounds__(threadsPerBlock, 3)
 }
 
 template <int Order, int D>
-void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-            const FieldTarget& target)
+void launchTiled(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+                 const FieldTarget& target)
 {
   const TileBundle<D, Order> bundle(tiledFieldOf<SplineWeights<Order>>(field, coefficients, target));
   const dim3 blocks(bundle.bundlesAlongX * bundle.field.axes[1].tiles, bundle.field.axes[2].tiles);
@@ -204,7 +204,8 @@ void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<
                                            const FieldCoefficients& coefficients,
                                            const FieldTarget& target) const
 {
-  withConstant<1, 3>(field.order, [&]<int Order>() { launch<Order>(context, field, coefficients, target); });
+  withConstant<1, 3>(field.order,
+                     [&]<int Order>() { launchTiled<Order>(context, field, coefficients, target); });
 }
 
 TESSERA_INSTANTIATE_CLASS(ThreadPerVoxelTiled);

@@ -7,18 +7,18 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 128;
+constexpr int kappaThreads = 128;
 
 /// ComparisonOnCuda::compare, one sample x for each thread. Through the caches it reads the support of the
 /// interpolated moving image and, for gradients, 2 D voxels of it. It writes 4 bytes, and 4 D for gradients.
 template <int D, int Order>
-__global__ void __launch_bounds__(threads) compareForegrounds(
+__global__ void __launch_bounds__(kappaThreads) compareForegrounds(
     const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ AffineMap<D> before,
     const std::array<const float*, D> displacements, const __grid_constant__ MaskOnCuda<D> movingMask,
     const __grid_constant__ Foreground foreground, const __grid_constant__ InterpolatorOnCuda<D> image,
     const __grid_constant__ ForegroundEdges<D> edges, const __grid_constant__ GatherTarget<D> target)
 {
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(kappaThreads) + threadIdx.x;
   const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   float membership = NAN;
   Vec<D> edge{};
@@ -54,9 +54,9 @@ void ForegroundsOnCuda<D>::compare(Context& context, const SamplesOnCuda<D>& sam
 {
   if (samples.count == 0)
     return;
-  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads));
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, kappaThreads));
   withOrder(moving_.order, [&]<int Order>() {
-    compareForegrounds<D, Order><<<blocks, threads, 0, cudaStreamOf(context)>>>(
+    compareForegrounds<D, Order><<<blocks, kappaThreads, 0, cudaStreamOf(context)>>>(
         samples, before, displacements, movingMask, foreground_, moving_, edges_, target);
     checkLaunch("comparison of foregrounds");
   });

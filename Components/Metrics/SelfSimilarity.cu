@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 128;
+constexpr int similarityThreads = 128;
 
 template <int D>
 using DescriptorChannels = std::array<float, SelfSimilarityDescriptor<D>::channels>;
@@ -123,7 +123,7 @@ constexpr double factorOfSlope()
 /// around T(x), 4 in 2D and 8 in 3D, and one of the fixed image (as many for a list of points). It writes 4
 /// bytes, and 4 D for gradients.
 template <int D, bool WithGradient>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(similarityThreads)
     compareDescriptors(const __grid_constant__ SamplesOnCuda<D> samples,
                        const __grid_constant__ AffineMap<D> before,
                        const std::array<const float*, D> displacements,
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(threads)
                        const __grid_constant__ DescriptorOnCuda<D> moving,
                        const __grid_constant__ GatherTarget<D> target)
 {
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(similarityThreads) + threadIdx.x;
   const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   float number = NAN, gradient[D] = {};
   if (sample.asked) {
@@ -187,8 +187,8 @@ void SelfSimilarityOnCuda<D>::compare(Context& context, const SamplesOnCuda<D>& 
     return;
   const auto kernel =
       target.gradientPerMm[0] != nullptr ? compareDescriptors<D, true> : compareDescriptors<D, false>;
-  kernel<<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0,
-           cudaStreamOf(context)>>>(samples, before, displacements, movingMask, fixed_, moving_, target);
+  kernel<<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, similarityThreads)), similarityThreads,
+           0, cudaStreamOf(context)>>>(samples, before, displacements, movingMask, fixed_, moving_, target);
   checkLaunch("comparison of self-similarities");
 }
 

@@ -6,16 +6,16 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+constexpr int keypointThreads = 256;
 
 struct Products {
   const float* values[6];
 };
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(keypointThreads)
     productsOf(const int3 size, const float* image, const int i, const int j, float* products)
 {
-  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * keypointThreads + threadIdx.x;
   const int place[3]{static_cast<int>(voxel % size.x), static_cast<int>(voxel / size.x % size.y),
                      static_cast<int>(voxel / size.x / size.y)};
   if (place[2] >= size.z)
@@ -39,21 +39,21 @@ __global__ void __launch_bounds__(threads)
   products[voxel] = a * b;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(keypointThreads)
     valuesOf(const std::size_t voxels, const Products products, float* values)
 {
-  const std::size_t v = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::size_t v = static_cast<std::size_t>(blockIdx.x) * keypointThreads + threadIdx.x;
   if (v < voxels)
     values[v] =
         foerstner::distinctiveness(products.values[0][v], products.values[1][v], products.values[2][v],
                                    products.values[3][v], products.values[4][v], products.values[5][v]);
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(keypointThreads)
     largestInCubes(const int3 size, const float* values, const std::uint8_t* mask, const float least,
                    const int radius, std::uint32_t* found, std::uint32_t* count)
 {
-  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * keypointThreads + threadIdx.x;
   const Size<3> extent{static_cast<std::size_t>(size.x), static_cast<std::size_t>(size.y),
                        static_cast<std::size_t>(size.z)};
   const std::array<int, 3> place{static_cast<int>(voxel % size.x), static_cast<int>(voxel / size.x % size.y),
@@ -73,7 +73,7 @@ void gradientProductsOnCuda(const Context& context, const Size<3>& size, const f
                             float* products)
 {
   const std::size_t voxels = size[0] * size[1] * size[2];
-  productsOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
+  productsOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{keypointThreads})), keypointThreads, 0,
                cudaStreamOf(context)>>>(extentOf(size), image, i, j, products);
   checkLaunch("products of gradients");
 }
@@ -84,7 +84,7 @@ void distinctivenessOnCuda(const Context& context, std::size_t voxels, const flo
   Products six;
   for (int i = 0; i < 6; ++i)
     six.values[i] = products[i];
-  valuesOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
+  valuesOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{keypointThreads})), keypointThreads, 0,
              cudaStreamOf(context)>>>(voxels, six, values);
   checkLaunch("distinctiveness of keypoints");
 }
@@ -94,7 +94,7 @@ void largestInCubesOnCuda(const Context& context, const Size<3>& size, const flo
                           std::uint32_t* count)
 {
   const std::size_t voxels = size[0] * size[1] * size[2];
-  largestInCubes<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
+  largestInCubes<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{keypointThreads})), keypointThreads, 0,
                    cudaStreamOf(context)>>>(extentOf(size), values, mask, least, radius, found, count);
   checkLaunch("keypoints");
 }

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+constexpr int sampleThreads = 256;
 
 /// Assigns the values of `Channels` numbers a voxel at a continuous index.
 template <int Channels>
@@ -44,11 +44,11 @@ __device__ void linearValues(const float* voxels, const Size<3>& size, const Vec
   }
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(sampleThreads)
     sample(const Size<3> grid, const AffineMap<3> pointFromIndex, const DisplacementsOnCuda displacements,
            const SampledOnCuda image, float* out)
 {
-  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * sampleThreads + threadIdx.x;
   const std::size_t z = voxel / grid[0] / grid[1];
   if (z >= grid[2])
     return;
@@ -73,8 +73,8 @@ void sampleLinearlyOnCuda(const Context& context, const Size<3>& grid, const Aff
                           const DisplacementsOnCuda& displacements, const SampledOnCuda& image, float* out)
 {
   const std::size_t voxels = grid[0] * grid[1] * grid[2];
-  sample<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0, cudaStreamOf(context)>>>(
-      grid, pointFromIndex, displacements, image, out);
+  sample<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{sampleThreads})), sampleThreads, 0,
+           cudaStreamOf(context)>>>(grid, pointFromIndex, displacements, image, out);
   checkLaunch("linear samples");
 }
 

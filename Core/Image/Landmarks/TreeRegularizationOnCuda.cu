@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+constexpr int treeThreads = 256;
 
 /// A tree for kernels: nodes in the order of their levels, and the children of each.
 struct TreeForKernels {
@@ -20,7 +20,7 @@ struct TreeForKernels {
 /// The least number over the threads of a block.
 __device__ float leastOfBlock(float value)
 {
-  __shared__ float ofWarps[threads / 32];
+  __shared__ float ofWarps[treeThreads / 32];
   for (int offset = 16; offset > 0; offset /= 2)
     value = fminf(value, __shfl_xor_sync(~0u, value, offset));
   __syncthreads();
@@ -40,28 +40,28 @@ __device__ void spread(float* a, float* b, const int n, const float factor)
   float* out = b;
   for (int stride = 1; stride < count; stride *= n) {
     __syncthreads();
-    for (int d = threadIdx.x; d < count; d += threads)
+    for (int d = threadIdx.x; d < count; d += treeThreads)
       out[d] = treeregularization::spreadAlong(in, n, stride, factor, d);
     float* const swapped = in;
     in = out;
     out = swapped;
   }
   float least = HUGE_VALF;
-  for (int d = threadIdx.x; d < count; d += threads) // a thread's own numbers, which it has just written
+  for (int d = threadIdx.x; d < count; d += treeThreads) // a thread's own numbers, which it has just written
     least = fminf(least, in[d]);
   least = leastOfBlock(least);
-  for (int d = threadIdx.x; d < count; d += threads)
+  for (int d = threadIdx.x; d < count; d += treeThreads)
     a[d] = in[d] - least;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(treeThreads)
     goUp(const TreeForKernels tree, const int first, const bool isRoot, const int n, const float weight,
          float* costs, float* messages)
 {
   extern __shared__ float shared[];
   const int count = n * n * n, node = tree.order[first + blockIdx.x];
   float* const own = costs + static_cast<std::size_t>(node) * count;
-  for (int d = threadIdx.x; d < count; d += threads) {
+  for (int d = threadIdx.x; d < count; d += treeThreads) {
     float sum = own[d] * weight;
     for (int i = tree.firstChild[node]; i < tree.firstChild[node + 1]; ++i)
       sum += messages[static_cast<std::size_t>(tree.children[i]) * count + d];
@@ -70,11 +70,11 @@ __global__ void __launch_bounds__(threads)
   if (isRoot)
     return;
   spread(shared, shared + count, n, tree.factors[node]);
-  for (int d = threadIdx.x; d < count; d += threads)
+  for (int d = threadIdx.x; d < count; d += treeThreads)
     messages[static_cast<std::size_t>(node) * count + d] = shared[d];
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(treeThreads)
     goDown(const TreeForKernels tree, const int first, const bool isRoot, const int n, float* costs,
            const float* messages)
 {
@@ -83,30 +83,30 @@ __global__ void __launch_bounds__(threads)
   float* const own = costs + static_cast<std::size_t>(node) * count;
   if (!isRoot) {
     const float* const parent = costs + static_cast<std::size_t>(tree.parent[node]) * count;
-    for (int d = threadIdx.x; d < count; d += threads)
+    for (int d = threadIdx.x; d < count; d += treeThreads)
       shared[d] = parent[d] - messages[static_cast<std::size_t>(node) * count + d];
     spread(shared, shared + count, n, tree.factors[node]);
   }
   float least = HUGE_VALF;
-  for (int d = threadIdx.x; d < count; d += threads) {
+  for (int d = threadIdx.x; d < count; d += treeThreads) {
     if (!isRoot)
       own[d] += shared[d];
     least = fminf(least, own[d]);
   }
   least = leastOfBlock(least);
-  for (int d = threadIdx.x; d < count; d += threads)
+  for (int d = threadIdx.x; d < count; d += treeThreads)
     own[d] -= least;
 }
 
-__global__ void __launch_bounds__(threads) leastOf(const float* costs, const int n, LeastOfGrid* least)
+__global__ void __launch_bounds__(treeThreads) leastOf(const float* costs, const int n, LeastOfGrid* least)
 {
-  __shared__ float values[threads];
-  __shared__ int numbers[threads];
+  __shared__ float values[treeThreads];
+  __shared__ int numbers[treeThreads];
   const int count = n * n * n;
   const float* const own = costs + static_cast<std::size_t>(blockIdx.x) * count;
   float value = HUGE_VALF;
   int number = count;
-  for (int d = threadIdx.x; d < count; d += threads)
+  for (int d = threadIdx.x; d < count; d += treeThreads)
     if (own[d] < value) {
       value = own[d];
       number = d;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(threads) leastOf(const float* costs, const int
   __syncthreads();
   if (threadIdx.x != 0)
     return;
-  for (int i = 1; i < threads; ++i)
+  for (int i = 1; i < treeThreads; ++i)
     if (values[i] < value || (values[i] == value && numbers[i] < number)) {
       value = values[i];
       number = numbers[i];
@@ -187,13 +187,13 @@ void regularizeOnTreeByCuda(const Context& context, const Tree& tree, const Disp
     return static_cast<unsigned>(firstOfLevel[level + 1] - firstOfLevel[level]);
   };
   for (std::size_t level = levels; level-- > 0;) {
-    goUp<<<blocksOf(level), threads, bytes, stream>>>(forKernels, firstOfLevel[level], level == 0, n, weight,
-                                                      costs, messages);
+    goUp<<<blocksOf(level), treeThreads, bytes, stream>>>(forKernels, firstOfLevel[level], level == 0, n,
+                                                          weight, costs, messages);
     checkLaunch("tree of costs");
   }
   for (std::size_t level = 0; level < levels; ++level) {
-    goDown<<<blocksOf(level), threads, bytes, stream>>>(forKernels, firstOfLevel[level], level == 0, n, costs,
-                                                        messages);
+    goDown<<<blocksOf(level), treeThreads, bytes, stream>>>(forKernels, firstOfLevel[level], level == 0, n,
+                                                            costs, messages);
     checkLaunch("tree of costs");
   }
 }
@@ -203,8 +203,8 @@ void leastCostsOnCuda(const Context& context, const float* costs, std::size_t ke
 {
   if (keypoints == 0)
     return;
-  leastOf<<<static_cast<unsigned>(keypoints), threads, 0, cudaStreamOf(context)>>>(costs, grid.perAxis(),
-                                                                                   least);
+  leastOf<<<static_cast<unsigned>(keypoints), treeThreads, 0, cudaStreamOf(context)>>>(costs, grid.perAxis(),
+                                                                                       least);
   checkLaunch("least costs");
 }
 

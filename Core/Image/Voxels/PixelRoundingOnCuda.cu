@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-constexpr unsigned threadsPerBlock = 256;
+constexpr unsigned roundingThreads = 256;
 constexpr std::size_t pixelsPerThread = 4;
 
 template <class T>
@@ -17,7 +17,7 @@ template <class T>
 __global__ void roundToPixels(const float* values, std::size_t count, T* pixels, unsigned long long* clamped)
 {
   const std::size_t first =
-      pixelsPerThread * (blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x);
+      pixelsPerThread * (blockIdx.x * static_cast<std::size_t>(roundingThreads) + threadIdx.x);
   unsigned own = 0;
   if (first + pixelsPerThread > count) {
     for (std::size_t i = first; i < count; ++i) {
@@ -44,9 +44,9 @@ void toPixelsOnCuda(const Context& context, const float* values, std::size_t cou
 {
   if (count == 0)
     return;
-  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, pixelsPerThread * threadsPerBlock));
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, pixelsPerThread * roundingThreads));
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    roundToPixels<T><<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(
+    roundToPixels<T><<<blocks, roundingThreads, 0, cudaStreamOf(context)>>>(
         values, count, reinterpret_cast<T*>(pixels), clamped);
   });
   checkLaunch("rounding to pixels");

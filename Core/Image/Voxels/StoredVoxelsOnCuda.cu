@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-constexpr unsigned threadsPerBlock = 256;
+constexpr unsigned storedThreads = 256;
 
 /// One voxel a thread, coalesced unless components are interleaved. Traffic a voxel: reads its bytes in the
 /// file, writes 4 for the float and 1 for `finite`.
@@ -12,7 +12,7 @@ template <class T>
 __global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t count, float* voxels,
                          std::uint8_t* finite, VoxelCounts* counts, bool others)
 {
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x;
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(storedThreads) + threadIdx.x;
   const bool isVoxel = i < count;
   if (voxels && isVoxel) {
     const float value = stored.intensity(image, i);
@@ -43,9 +43,9 @@ void storedToFloatsOnCuda(const Context& context, const std::byte* stored, const
 {
   if (count == 0)
     return;
-  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, threadsPerBlock));
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, storedThreads));
   withPixelType(layout.type, [&]<class T>(std::type_identity<T>) {
-    toFloats<T><<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(
+    toFloats<T><<<blocks, storedThreads, 0, cudaStreamOf(context)>>>(
         StoredVoxels<T>{reinterpret_cast<const T*>(stored), layout}, image, count, voxels, finite, counts,
         others);
   });

@@ -13,9 +13,9 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = counterThreads;
+constexpr int analysisThreads = counterThreads;
 // Blocks loop over the rows, so that few of them add to the totals.
-constexpr unsigned maxBlocks = 4224;
+constexpr unsigned maxAnalysisBlocks = 4224;
 constexpr int finderThreads = 64; // for each group of 8 rows
 // Limits of the number of blocks that count tiles, and of sampled groups of 8 rows.
 constexpr unsigned maxFinderBlocks = 2112, maxSamples = 256;
@@ -107,7 +107,7 @@ static_assert(windowColumns == 1 << windowBits);
 
 /// Counts the tiles of a sampled group, by a block. The last of `samples` blocks decides whether tiles may be
 /// faster somewhere. Memory traffic: writes 4 bytes.
-__device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice, const Samples& ofA,
+__device__ void sampleTiles(ColumnWindow<analysisThreads>& window, const Choice& choice, const Samples& ofA,
                             const Samples& ofB, unsigned sample, unsigned samples, AnalysisTotals* totals,
                             std::uint32_t* tilesOfA)
 {
@@ -139,7 +139,7 @@ __device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice,
   samplesOfB.sampledTiles = __ldcg(&totalsOfB.sampledTiles);
   const double perTileOfB = samplesOfB.sampledEntriesPerTile();
   unsigned own = 0;
-  for (unsigned i = threadIdx.x; i < ofA.count; i += threads)
+  for (unsigned i = threadIdx.x; i < ofA.count; i += analysisThreads)
     own += choice.tilesWin(perTileOfB, ofA.groupOf(i), __ldcg(tilesOfA + ofA.groupOf(i)));
   atomicAdd(&wins, own);
   __syncthreads();
@@ -151,15 +151,16 @@ __device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice,
 /// are hashed to bits of a set; with a share s of the bits still 0, the row has about -windowColumns ln(s)
 /// entries. Source: K.-Y. Whang, B. T. Vander-Zanden, H. M. Taylor: A linear-time probabilistic counting
 /// algorithm for database applications, 1990.
-__device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& a, const PatternView& b,
-                              std::size_t row, AnalysisTotals* totals)
+__device__ void sampleEntries(ColumnWindow<analysisThreads>& window, const PatternView& a,
+                              const PatternView& b, std::size_t row, AnalysisTotals* totals)
 {
   __shared__ unsigned long long products;
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   if (threadIdx.x == 0)
     products = 0;
   __syncthreads();
-  const unsigned long long own = groupSum<32>(productsOf(a, b.rowStart, first, last, threadIdx.x, threads));
+  const unsigned long long own =
+      groupSum<32>(productsOf(a, b.rowStart, first, last, threadIdx.x, analysisThreads));
   if (threadIdx.x % 32 == 0)
     atomicAdd(&products, own);
   window.clear(windowWords);
@@ -168,7 +169,7 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32,
                  entriesOfA = static_cast<unsigned>(last - first);
   // Each warp takes equally many entries in each of its turns.
-  const unsigned turns = ceilDiv<unsigned>(entriesOfA, threads);
+  const unsigned turns = ceilDiv<unsigned>(entriesOfA, analysisThreads);
   const unsigned atOnce = ceilDiv<unsigned>(entriesOfA, turns * counterWarps);
   for (std::uint64_t e = first + warp * atOnce; e < last; e += counterWarps * atOnce)
     forPiecesInAnyOrder(
@@ -187,11 +188,11 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
 
 /// The first kernel of the analysis. The first blocks take one sample each; the others count the products of
 /// all rows meanwhile.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(analysisThreads)
     lookAtRows(Choice choice, Samples ofA, Samples ofB, unsigned tileSamples, bool estimate, int rowsAWarp,
                ProductCounts counts)
 {
-  __shared__ ColumnWindow<threads> window;
+  __shared__ ColumnWindow<analysisThreads> window;
   const unsigned entrySamples = estimate ? ofA.count : 0, samples = tileSamples + entrySamples;
   if (blockIdx.x < tileSamples)
     sampleTiles(window, choice, ofA, ofB, blockIdx.x, tileSamples, counts.totals, counts.tilesOfA);
@@ -230,16 +231,16 @@ __global__ void __launch_bounds__(finderThreads)
 
 /// Chooses tiles or rows for each group of 8 rows, and sorts the rows that do not use tiles into bins by
 /// their products. Memory traffic: reads 20 bytes for each row, writes 8.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(analysisThreads)
     chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals,
                  std::uint32_t* products, std::uint32_t* binnedRows, std::uint32_t* madeAt,
                  std::uint32_t* tileGroups, TotalsTarget target)
 {
-  static_assert(threads % tileSide == 0);
+  static_assert(analysisThreads % tileSide == 0);
   __shared__ unsigned long long productsOfBlock;
   if (threadIdx.x == 0)
     productsOfBlock = 0;
-  const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x, group = row / tileSide,
+  const std::size_t row = blockIdx.x * std::size_t{analysisThreads} + threadIdx.x, group = row / tileSide,
                     rows = choice.a.rows;
   int bin = -1;
   if (row < rows) {
@@ -316,8 +317,9 @@ void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTile
   // Many rows: each warp takes as many rows as it can, so that more loads overlap.
   constexpr std::size_t manyRows = 1 << 14;
   const int rowsAWarp = a.rows <= manyRows ? 8 : 32;
-  lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, maxBlocks), threads,
-               0, cudaStreamOf(context)>>>(choice, ofA, ofB, tileSamples, estimate, rowsAWarp, counts);
+  lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, maxAnalysisBlocks),
+               analysisThreads, 0, cudaStreamOf(context)>>>(choice, ofA, ofB, tileSamples, estimate,
+                                                            rowsAWarp, counts);
   checkLaunch("products of each row");
 }
 
@@ -333,7 +335,7 @@ void countTilesOf(const Context& context, const Choice& choice, const PatternVie
 void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA,
                    ProductAnalysisOnCuda& analysis, const TotalsTarget& target)
 {
-  chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
+  chooseAndBin<<<blocksFor(choice.a.rows, analysisThreads, ~0u), analysisThreads, 0, cudaStreamOf(context)>>>(
       choice, tilesOfA, analysis.totals, analysis.products.data(), analysis.binnedRows.data(),
       analysis.madeAt.data(), analysis.tileGroups.data(), target);
   checkLaunch("bins of rows");

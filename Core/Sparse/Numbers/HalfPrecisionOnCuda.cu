@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256, rowsABlock = threads / 32;
+constexpr int halfThreads = 256, halfRowsABlock = halfThreads / 32;
 
 /// The bits of the magnitude, which order finite numbers as the numbers themselves; 0 if the value is not
 /// finite.
@@ -20,9 +20,9 @@ __device__ int magnitudeBits(float value)
 
 /// The exponent of each row; a warp for each row. Memory traffic: reads 4 bytes for each entry, writes 4 for
 /// each row.
-__global__ void __launch_bounds__(threads) exponentsOfRows(CsrView<float> matrix, std::int32_t* exponents)
+__global__ void __launch_bounds__(halfThreads) exponentsOfRows(CsrView<float> matrix, std::int32_t* exponents)
 {
-  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
+  const std::size_t row = blockIdx.x * std::size_t{halfRowsABlock} + threadIdx.x / 32;
   if (row >= matrix.rows)
     return;
   int largest = 0;
@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(threads) exponentsOfRows(CsrView<float> matrix
 
 /// The bits of the largest magnitude of each column; a warp for each row. Memory traffic: reads 8 bytes for
 /// each entry.
-__global__ void __launch_bounds__(threads) largestOfColumns(CsrView<float> matrix, std::int32_t* bits)
+__global__ void __launch_bounds__(halfThreads) largestOfColumns(CsrView<float> matrix, std::int32_t* bits)
 {
-  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
+  const std::size_t row = blockIdx.x * std::size_t{halfRowsABlock} + threadIdx.x / 32;
   if (row >= matrix.rows)
     return;
   for (std::uint64_t e = matrix.rowStart[row] + threadIdx.x % 32; e < matrix.rowStart[row + 1]; e += 32)
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(threads) largestOfColumns(CsrView<float> matri
 
 /// Replaces these bits by the exponent of each column. Memory traffic: reads and writes 4 bytes for each
 /// column.
-__global__ void __launch_bounds__(threads) exponentsOfBits(std::size_t count, std::int32_t* bits)
+__global__ void __launch_bounds__(halfThreads) exponentsOfBits(std::size_t count, std::int32_t* bits)
 {
-  const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  const std::size_t i = blockIdx.x * std::size_t{halfThreads} + threadIdx.x;
   if (i < count)
     bits[i] = halfExponentFor(__int_as_float(bits[i]));
 }
@@ -64,7 +64,7 @@ Buffer<std::int32_t> halfExponentsOfRowsOnCuda(const Context& context, const Csr
 {
   Buffer<std::int32_t> exponents(context, std::max<std::size_t>(matrix.rows, 1));
   if (matrix.rows > 0)
-    exponentsOfRows<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(
+    exponentsOfRows<<<blocksFor(matrix.rows, halfRowsABlock), halfThreads, 0, cudaStreamOf(context)>>>(
         matrix, exponents.span().data());
   checkLaunch("powers of two of rows");
   return exponents;
@@ -76,9 +76,10 @@ Buffer<std::int32_t> halfExponentsOfColumnsOnCuda(const Context& context, const 
   std::int32_t* const data = exponents.span().data();
   context.stream->fill(data, 0, exponents.size() * sizeof(std::int32_t));
   if (matrix.rows > 0)
-    largestOfColumns<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(matrix, data);
+    largestOfColumns<<<blocksFor(matrix.rows, halfRowsABlock), halfThreads, 0, cudaStreamOf(context)>>>(
+        matrix, data);
   checkLaunch("largest numbers of columns");
-  exponentsOfBits<<<blocksFor(exponents.size(), threads), threads, 0, cudaStreamOf(context)>>>(
+  exponentsOfBits<<<blocksFor(exponents.size(), halfThreads), halfThreads, 0, cudaStreamOf(context)>>>(
       exponents.size(), data);
   checkLaunch("powers of two of columns");
   return exponents;

@@ -7,18 +7,18 @@
 namespace tessera {
 namespace {
 
-constexpr unsigned threads = 256, maxBlocks = 2112;
+constexpr unsigned checkThreads = 256, maxCheckBlocks = 2112;
 
 /// Sets *notFinite if a number is infinite or not a number. Memory traffic: reads sizeof(V) bytes for each
 /// number.
 template <class V>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(checkThreads)
     findNotFinite(const V* numbers, std::uint64_t count, std::uint32_t* notFinite)
 {
   bool all = true; // the result is written behind the loop, so that loads overlap
 #pragma unroll 4
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{threads} + threadIdx.x; i < count;
-       i += gridDim.x * std::uint64_t{threads})
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{checkThreads} + threadIdx.x; i < count;
+       i += gridDim.x * std::uint64_t{checkThreads})
     all &= isfinite(numbers[i]) != 0;
   if (!all)
     *notFinite = 1;
@@ -30,10 +30,10 @@ template <class V>
 void findNotFiniteOnCuda(const Context& context, const V* numbers, std::uint64_t count,
                          std::uint32_t* notFinite)
 {
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::uint64_t>(ceilDiv<std::uint64_t>(count, threads), maxBlocks));
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::uint64_t>(ceilDiv<std::uint64_t>(count, checkThreads), maxCheckBlocks));
   if (blocks > 0)
-    findNotFinite<V><<<blocks, threads, 0, cudaStreamOf(context)>>>(numbers, count, notFinite);
+    findNotFinite<V><<<blocks, checkThreads, 0, cudaStreamOf(context)>>>(numbers, count, notFinite);
   checkLaunch("whether numbers are finite");
 }
 

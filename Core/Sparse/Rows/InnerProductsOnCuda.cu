@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+constexpr int innerThreads = 256;
 
 /// The entries of B by columns: `rows` has a row for each column of B and the rows of its entries as its
 /// columns; `entry` has the number of each in B.
@@ -35,7 +35,8 @@ struct ColumnsOnCuda {
 /// The entries that work on an entry of C share `lanes` neighbouring lanes of a warp.
 unsigned blocksFor(std::uint64_t entries, int lanes)
 {
-  return static_cast<unsigned>(std::max<std::uint64_t>(ceilDiv<std::uint64_t>(entries * lanes, threads), 1));
+  return static_cast<unsigned>(
+      std::max<std::uint64_t>(ceilDiv<std::uint64_t>(entries * lanes, innerThreads), 1));
 }
 
 /// The row of an entry.
@@ -50,21 +51,21 @@ __device__ std::size_t rowOf(const PatternView& matrix, std::uint64_t entry)
 }
 
 /// Lists row and number of each entry. Memory traffic: writes 8 bytes for each entry.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(innerThreads)
     numberEntries(PatternView b, std::uint64_t entries, std::uint64_t* rowAndEntry)
 {
-  const std::uint64_t e = blockIdx.x * std::uint64_t{threads} + threadIdx.x;
+  const std::uint64_t e = blockIdx.x * std::uint64_t{innerThreads} + threadIdx.x;
   if (e < entries)
     rowAndEntry[e] = static_cast<std::uint64_t>(rowOf(b, e)) << 32 | e;
 }
 
 /// Takes the sorted list apart, and finds where each column begins. Memory traffic: reads and writes 8 bytes
 /// for each entry.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(innerThreads)
     partEntries(PatternView sorted, std::uint64_t entries, const std::uint64_t* rowAndEntry,
                 std::uint64_t* start, std::uint32_t* row, std::uint32_t* entry)
 {
-  const std::uint64_t i = blockIdx.x * std::uint64_t{threads} + threadIdx.x;
+  const std::uint64_t i = blockIdx.x * std::uint64_t{innerThreads} + threadIdx.x;
   if (i <= sorted.columns)
     start[i] = lowerBound(sorted, 0, entries, static_cast<std::uint32_t>(i));
   if (i < entries) {
@@ -82,13 +83,13 @@ ColumnsOnCuda columnsOf(const Context& context, const PatternView& b, std::uint6
   Buffer<std::uint32_t> column(context, room);
   ColumnsOnCuda made{Buffer<std::uint64_t>(context, b.columns + 1), Buffer<std::uint32_t>(context, room),
                      Buffer<std::uint32_t>(context, room)};
-  numberEntries<<<blocksFor(entries, 1), threads, 0, stream>>>(b, entries, given.span().data());
+  numberEntries<<<blocksFor(entries, 1), innerThreads, 0, stream>>>(b, entries, given.span().data());
   withCubMemory(context, "sorting entries by columns", [&](void* memory, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(memory, bytes, b.column, column.span().data(), given.span().data(),
                                            sorted.span().data(), entries, 0, std::max(bitsFor(b.columns), 1),
                                            stream);
   });
-  partEntries<<<blocksFor(std::max<std::uint64_t>(entries, b.columns + 1), 1), threads, 0, stream>>>(
+  partEntries<<<blocksFor(std::max<std::uint64_t>(entries, b.columns + 1), 1), innerThreads, 0, stream>>>(
       {0, b.columns, nullptr, column.span().data()}, entries, sorted.span().data(), made.start.span().data(),
       made.row.span().data(), made.entry.span().data());
   checkLaunch("entries by columns");
@@ -101,7 +102,7 @@ struct EntryLanes {
   int lane, lanes;
 
   explicit __device__ EntryLanes(int count)
-      : entry((blockIdx.x * std::uint64_t{threads} + threadIdx.x) / count),
+      : entry((blockIdx.x * std::uint64_t{innerThreads} + threadIdx.x) / count),
         lane(static_cast<int>(threadIdx.x) % count), lanes(count)
   {
   }
@@ -157,7 +158,7 @@ __device__ V sumOfLanes(Ring& ring, const EntryLanes& own, V sum)
 /// Computes the entries of C in the rows of `wanted` and whether any products meet there. Memory traffic:
 /// for each entry the shorter of a row of A and a column of B, and for each of its numbers a search.
 template <class V, class Ring>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(innerThreads)
     sumMeetings(CsrView<V> a, const V* valuesOfB, ColumnsView b, PatternView wanted, std::uint64_t entries,
                 int lanes, V* values, std::uint8_t* met, std::uint32_t* overflowed)
 {
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(threads)
 
 /// Counts the products of each entry of C, and lists them if `pairs` is given. Memory traffic as above, and
 /// writes 8 bytes for each product.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(innerThreads)
     listMeetings(PatternView a, ColumnsView b, PatternView c, std::uint64_t entries, int lanes,
                  std::uint32_t* counts, const std::uint32_t* start, EntryPair* pairs)
 {
@@ -209,7 +210,7 @@ __global__ void __launch_bounds__(threads)
 /// Adds up the listed products of each entry of C. Memory traffic: reads 8 + 2 sizeof(V) bytes for each
 /// product, and writes sizeof(V) for each entry.
 template <class V, class Ring>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(innerThreads)
     sumLists(const V* a, const V* b, const std::uint32_t* start, const EntryPair* pairs,
              std::uint64_t entries, int lanes, V* c, std::uint32_t* overflowed)
 {
@@ -249,7 +250,7 @@ CsrOnCuda<V> innerProductsOnCuda(const Context& context, Semiring semiring, cons
   context.stream->fill(overflowed.span().data(), 0, sizeof(std::uint32_t));
   constexpr int lanes = 8;
   withSemiring<V>(semiring, [&](auto ring) {
-    sumMeetings<V, decltype(ring)><<<blocksFor(entries, lanes), threads, 0, cudaStreamOf(context)>>>(
+    sumMeetings<V, decltype(ring)><<<blocksFor(entries, lanes), innerThreads, 0, cudaStreamOf(context)>>>(
         a, b.value, ofB.view(), mask, entries, lanes, values.span().data(), met.span().data(),
         overflowed.span().data());
   });
@@ -268,7 +269,7 @@ ProductListsOnCuda::ProductListsOnCuda(const Context& context, const PatternView
   const ColumnsOnCuda ofB = columnsOf(context, b, entriesOfB);
   Buffer<std::uint32_t> counts(context, entriesOfC + 1);
   const auto list = [&](EntryPair* to) {
-    listMeetings<<<blocksFor(entriesOfC, lanes), threads, 0, cudaStreamOf(context)>>>(
+    listMeetings<<<blocksFor(entriesOfC, lanes), innerThreads, 0, cudaStreamOf(context)>>>(
         a, ofB.view(), c, entriesOfC, lanes, counts.span().data(), start.span().data(), to);
     checkLaunch("lists of products");
   };
@@ -283,7 +284,7 @@ void multiplyByListsOnCuda(const Context& context, Semiring semiring, const Prod
 {
   const std::uint64_t entries = lists.start.size() - 1;
   withSemiring<V>(semiring, [&](auto ring) {
-    sumLists<V, decltype(ring)><<<blocksFor(entries, lists.lanes), threads, 0, cudaStreamOf(context)>>>(
+    sumLists<V, decltype(ring)><<<blocksFor(entries, lists.lanes), innerThreads, 0, cudaStreamOf(context)>>>(
         a, b, lists.start.span().data(), lists.pairs.span().data(), entries, lists.lanes, c, overflowed);
   });
   checkLaunch("products by lists");

@@ -11,12 +11,12 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256, rowsABlock = threads / 32;
+constexpr int epilogueThreads = 256, epilogueRowsABlock = epilogueThreads / 32;
 
 /// The row that this warp works on.
 __device__ std::size_t rowOfWarp()
 {
-  return blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
+  return blockIdx.x * std::size_t{epilogueRowsABlock} + threadIdx.x / 32;
 }
 
 /// The result of a search: whether a row has a column, and how many entries it has before it.
@@ -66,7 +66,7 @@ struct KeepMet {
 /// Counts the entries of each row that stay; a warp for each row. Memory traffic: reads 4 + sizeof(V) bytes
 /// for each entry, writes 4 for each row.
 template <class V, class Keep>
-__global__ void __launch_bounds__(threads) countKept(CsrView<V> c, Keep keep, std::uint32_t* counts)
+__global__ void __launch_bounds__(epilogueThreads) countKept(CsrView<V> c, Keep keep, std::uint32_t* counts)
 {
   const std::size_t row = rowOfWarp();
   if (row >= c.rows)
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(threads) countKept(CsrView<V> c, Keep keep, st
 /// Copies the entries that stay; a warp for each row. Memory traffic: reads and writes 4 + sizeof(V) bytes
 /// for each entry.
 template <class V, class Keep>
-__global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, RowTarget<V> to)
+__global__ void __launch_bounds__(epilogueThreads) copyKept(CsrView<V> c, Keep keep, RowTarget<V> to)
 {
   const std::size_t row = rowOfWarp();
   if (row >= c.rows)
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, Row
 /// Multiplies by powers of two and by the scale; a warp for each row. Memory traffic: reads and writes
 /// sizeof(V) bytes for each entry, and with exponents reads its column.
 template <class V, class Ring>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(epilogueThreads)
     scaleRows(CsrView<V> c, V* values, const std::int32_t* rowExponent, const std::int32_t* columnExponent,
               V scale, std::uint32_t* overflowed)
 {
@@ -129,7 +129,8 @@ __global__ void __launch_bounds__(threads)
 /// Counts the entries of each row of C + D; a warp for each row. Memory traffic: reads 4 bytes for each entry
 /// of C, writes 4 for each row.
 template <class V>
-__global__ void __launch_bounds__(threads) countJoined(CsrView<V> c, CsrView<V> d, std::uint32_t* counts)
+__global__ void __launch_bounds__(epilogueThreads)
+    countJoined(CsrView<V> c, CsrView<V> d, std::uint32_t* counts)
 {
   const std::size_t row = rowOfWarp();
   if (row >= c.rows)
@@ -164,7 +165,7 @@ __device__ void forEntriesBeside(const CsrView<V>& own, const CsrView<V>& other,
 /// Writes C + D; a warp for each row. First the entries of C with those of D added, then those that only D
 /// has. Memory traffic: reads and writes 4 + sizeof(V) bytes for each entry of both.
 template <class V, class Ring>
-__global__ void __launch_bounds__(threads) joinRows(CsrView<V> c, CsrView<V> d, RowTarget<V> to)
+__global__ void __launch_bounds__(epilogueThreads) joinRows(CsrView<V> c, CsrView<V> d, RowTarget<V> to)
 {
   const std::size_t row = rowOfWarp();
   if (row >= c.rows)
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(threads) joinRows(CsrView<V> c, CsrView<V> d, 
 
 unsigned blocksFor(std::size_t rows)
 {
-  return static_cast<unsigned>(ceilDiv<std::size_t>(rows, rowsABlock));
+  return static_cast<unsigned>(ceilDiv<std::size_t>(rows, epilogueRowsABlock));
 }
 
 /// Makes a matrix of the size of `like`: `count` launches a kernel that counts the entries of each row,
@@ -225,10 +226,10 @@ CsrOnCuda<V> kept(const Context& context, const CsrView<V>& c, const Keep& keep)
   return made(
       context, c, nullptr,
       [&](std::uint32_t* counts) {
-        countKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c, keep, counts);
+        countKept<V, Keep><<<blocksFor(c.rows), epilogueThreads, 0, stream>>>(c, keep, counts);
       },
       [&](const RowTarget<V>& to) {
-        copyKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c, keep, to);
+        copyKept<V, Keep><<<blocksFor(c.rows), epilogueThreads, 0, stream>>>(c, keep, to);
       });
 }
 
@@ -260,7 +261,7 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
   if (mask)
     c = kept(context, c.view(), KeepMasked{*mask, complementMask});
   if (scale || rowExponent) {
-    scaleRows<V, PlusTimes<V>><<<blocksFor(c.rows), threads, 0, stream>>>(
+    scaleRows<V, PlusTimes<V>><<<blocksFor(c.rows), epilogueThreads, 0, stream>>>(
         c.view(), c.value.span().data(), rowExponent, columnExponent, scale.value_or(1),
         overflowed.span().data());
     checkLaunch("scaling rows");
@@ -270,10 +271,11 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
       c = made(
           context, c.view(), overflowed.span().data(),
           [&](std::uint32_t* counts) {
-            countJoined<V><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, counts);
+            countJoined<V><<<blocksFor(c.rows), epilogueThreads, 0, stream>>>(c.view(), *accumulate, counts);
           },
           [&](const RowTarget<V>& to) {
-            joinRows<V, decltype(ring)><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, to);
+            joinRows<V, decltype(ring)>
+                <<<blocksFor(c.rows), epilogueThreads, 0, stream>>>(c.view(), *accumulate, to);
           });
     });
   if (dropTolerance)

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 128, warps = threads / 32, tilesABlock = 2 * warps;
+constexpr int tsparseThreads = 128, tsparseWarps = tsparseThreads / 32, tilesABlock = 2 * tsparseWarps;
 constexpr int tilesAtOnce = 128;
 
 /// The counting kernel (thesis, section 3.6.2); a warp for two tiles of C.
@@ -16,10 +16,11 @@ constexpr int tilesAtOnce = 128;
 /// Memory traffic: reads 24 bytes for the tiles of each task and 8 for the task; writes 12 for each tile of
 /// C.
 template <class Cores>
-__global__ void __launch_bounds__(threads) countEntries(BitmapTileView a, BitmapTileView b, TaskView tasks,
-                                                        TilePattern* patterns, std::uint32_t* counts)
+__global__ void __launch_bounds__(tsparseThreads)
+    countEntries(BitmapTileView a, BitmapTileView b, TaskView tasks, TilePattern* patterns,
+                 std::uint32_t* counts)
 {
-  __shared__ WarpOfTiles<Cores> shared[warps];
+  __shared__ WarpOfTiles<Cores> shared[tsparseWarps];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::uint32_t firstTile = blockIdx.x * tilesABlock + 2 * warp;
   if (firstTile >= tasks.tiles)
@@ -42,11 +43,11 @@ __global__ void __launch_bounds__(threads) countEntries(BitmapTileView a, Bitmap
 /// Memory traffic: reads 24 bytes and the values of both tiles for each task, 16 for each tile of C; writes 4
 /// for each entry of C.
 template <class Cores>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tsparseThreads)
     multiplyTiles(BitmapTileView a, BitmapTileView b, TaskView tasks, const TilePattern* patterns,
                   const std::uint64_t* first, float* number, TilePattern* notZero)
 {
-  __shared__ WarpOfTiles<Cores> shared[warps];
+  __shared__ WarpOfTiles<Cores> shared[tsparseWarps];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::uint32_t firstTile = blockIdx.x * tilesABlock + 2 * warp;
   if (firstTile >= tasks.tiles)
@@ -75,10 +76,10 @@ __global__ void __launch_bounds__(threads)
 
 /// Counts the entries of each row of C; a warp for each row of tiles. Memory traffic: reads 8 bytes for each
 /// tile, writes 4 for each row.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tsparseThreads)
     countRows(TilesOfC c, std::uint32_t groups, std::size_t rows, std::uint32_t* rowCounts)
 {
-  const std::uint32_t group = blockIdx.x * warps + threadIdx.x / 32;
+  const std::uint32_t group = blockIdx.x * tsparseWarps + threadIdx.x / 32;
   if (group >= groups)
     return;
   const int lane = threadIdx.x % 32;
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(threads)
 
 /// Writes the rows of C from its tiles; a block for each row of tiles, a warp for each tile. Memory traffic:
 /// reads 24 bytes for each tile and 4 for each entry, writes 8 for each entry.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tsparseThreads)
     fillRows(TilesOfC c, std::size_t rows, const std::int32_t* rowExponent,
              const std::int32_t* columnExponent, const std::uint64_t* rowStart, std::uint32_t* columns,
              float* values)
@@ -115,12 +116,12 @@ __global__ void __launch_bounds__(threads)
   const std::uint32_t last = c.rowStart[blockIdx.x + 1];
   for (std::uint32_t first = c.rowStart[blockIdx.x]; first < last; first += tilesAtOnce) {
     const int count = min(static_cast<std::uint32_t>(tilesAtOnce), last - first);
-    for (int i = threadIdx.x; i < count; i += threads)
+    for (int i = threadIdx.x; i < count; i += tsparseThreads)
       kept[i] = c.kept[first + i];
     __syncthreads();
-    rankEntries<threads>(kept, count, ranked, sums);
+    rankEntries<tsparseThreads>(kept, count, ranked, sums);
     __syncthreads();
-    for (int slot = warp; slot < count; slot += warps) {
+    for (int slot = warp; slot < count; slot += tsparseWarps) {
       const std::uint32_t tile = first + slot;
       const unsigned state = ranked[slot][row], own = state >> 16 >> columnOfTile & 3;
       if (own == 0)
@@ -155,7 +156,7 @@ void countTSparse(const Context& context, const BitmapTileView& a, const BitmapT
                   const TaskListOnCuda& list, bool tensorCores, TilePattern* patterns, std::uint32_t* counts)
 {
   const auto kernel = tensorCores ? countEntries<TensorCores> : countEntries<PlainCores>;
-  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(
+  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), tsparseThreads, 0, cudaStreamOf(context)>>>(
       a, b, viewOf(list), patterns, counts);
   checkLaunch("entries of tiles of C");
 }
@@ -165,7 +166,7 @@ void multiplyTSparse(const Context& context, const BitmapTileView& a, const Bitm
                      const std::uint64_t* first, float* number, TilePattern* notZero)
 {
   const auto kernel = tensorCores ? multiplyTiles<TensorCores> : multiplyTiles<PlainCores>;
-  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(
+  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), tsparseThreads, 0, cudaStreamOf(context)>>>(
       a, b, viewOf(list), patterns, first, number, notZero);
   checkLaunch("products of tiles");
 }
@@ -173,15 +174,15 @@ void multiplyTSparse(const Context& context, const BitmapTileView& a, const Bitm
 void countRowsOfTiles(const Context& context, const TilesOfC& c, std::size_t rows, std::uint32_t* rowCounts)
 {
   const auto groups = static_cast<std::uint32_t>(ceilDiv(rows, tileSide));
-  countRows<<<ceilDiv<unsigned>(groups, warps), threads, 0, cudaStreamOf(context)>>>(c, groups, rows,
-                                                                                     rowCounts);
+  countRows<<<ceilDiv<unsigned>(groups, tsparseWarps), tsparseThreads, 0, cudaStreamOf(context)>>>(
+      c, groups, rows, rowCounts);
   checkLaunch("entries of rows of tiles");
 }
 
 void fillRowsOfTiles(const Context& context, const TilesOfC& tiles, const std::int32_t* rowExponent,
                      const std::int32_t* columnExponent, CsrOnCuda<float>& c)
 {
-  fillRows<<<static_cast<unsigned>(ceilDiv(c.rows, tileSide)), threads, 0, cudaStreamOf(context)>>>(
+  fillRows<<<static_cast<unsigned>(ceilDiv(c.rows, tileSide)), tsparseThreads, 0, cudaStreamOf(context)>>>(
       tiles, c.rows, rowExponent, columnExponent, c.rowStart.span().data(), c.column.span().data(),
       c.value.span().data());
   checkLaunch("rows of tiles");

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256, lanesATile = 8, tilesABlock = threads / lanesATile;
+constexpr int taskThreads = 256, lanesATile = 8, taskTilesABlock = taskThreads / lanesATile;
 
 /// Calls body(live, number of B's tile) for all tiles of B that a tile of A meets. The lanes of A's tile take
 /// them side by side; `live` is true if the product has an entry.
@@ -36,10 +36,10 @@ __device__ unsigned lanesOfTile()
 
 /// Counts the tasks of each tile of A (thesis, Algorithm 2, lines 1-5). Memory traffic: reads 20 bytes for
 /// each tile of A and 8 for each tile of B that it meets; writes 4 for each tile of A.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(taskThreads)
     countTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles, std::uint32_t* counts)
 {
-  const std::uint32_t tile = blockIdx.x * tilesABlock + threadIdx.x / lanesATile;
+  const std::uint32_t tile = blockIdx.x * taskTilesABlock + threadIdx.x / lanesATile;
   if (tile >= tiles)
     return;
   std::uint32_t count = 0;
@@ -54,11 +54,11 @@ __global__ void __launch_bounds__(threads)
 /// 1-5). Memory traffic: reads 24 bytes for each tile of A and 12 for each tile of B that it meets; writes a
 /// key and 8 bytes for each task.
 template <class Key>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(taskThreads)
     expandTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles, const std::uint64_t* starts,
                 int columnBits, Key* keys, TileTask* tasks)
 {
-  const std::uint32_t tile = blockIdx.x * tilesABlock + threadIdx.x / lanesATile;
+  const std::uint32_t tile = blockIdx.x * taskTilesABlock + threadIdx.x / lanesATile;
   if (tile >= tiles)
     return;
   std::uint64_t at = starts[tile];
@@ -77,11 +77,11 @@ __global__ void __launch_bounds__(threads)
 /// Writes the column of each tile of C and the first tile of each row of tiles, from their keys. Memory
 /// traffic: reads two keys and writes 4 bytes for each tile.
 template <class Key>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(taskThreads)
     placeTiles(const Key* keys, std::uint32_t tiles, int columnBits, std::uint32_t groups,
                std::uint32_t* columns, std::uint32_t* rowStart)
 {
-  const std::uint32_t tile = blockIdx.x * threads + threadIdx.x;
+  const std::uint32_t tile = blockIdx.x * taskThreads + threadIdx.x;
   if (tile > tiles)
     return;
   if (tile < tiles)
@@ -115,7 +115,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   const std::size_t groups = from.a.rowStart.size() - 1;
   Buffer<Key> keys(context, tasks), otherKeys(context, tasks);
   Buffer<TileTask> list(context, tasks), otherList(context, tasks);
-  expandTasks<Key><<<ceilDiv<unsigned>(from.a.tiles, tilesABlock), threads, 0, stream>>>(
+  expandTasks<Key><<<ceilDiv<unsigned>(from.a.tiles, taskTilesABlock), taskThreads, 0, stream>>>(
       from.a.view(), from.b.view(), from.a.tiles, from.starts, from.columnBits, keys.span().data(),
       list.span().data());
   checkLaunch("tasks of tiles");
@@ -143,7 +143,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   scanOnCuda(context, made.tiles, counts.span().data(), made.firstTask.span().data());
   made.column = Buffer<std::uint32_t>(context, made.tiles);
   made.rowStart = Buffer<std::uint32_t>(context, groups + 1);
-  placeTiles<Key><<<ceilDiv<unsigned>(made.tiles + 1, threads), threads, 0, stream>>>(
+  placeTiles<Key><<<ceilDiv<unsigned>(made.tiles + 1, taskThreads), taskThreads, 0, stream>>>(
       sortedKeys.Alternate(), made.tiles, from.columnBits, static_cast<std::uint32_t>(groups),
       made.column.span().data(), made.rowStart.span().data());
   checkLaunch("places of tiles of C");
@@ -164,7 +164,7 @@ TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTiles
 {
   Buffer<std::uint32_t> counts(context_, std::size_t{a.tiles} + 1);
   Buffer<std::uint64_t> starts(context_, std::size_t{a.tiles} + 1);
-  countTasks<<<ceilDiv<unsigned>(a.tiles, tilesABlock), threads, 0, cudaStreamOf(context_)>>>(
+  countTasks<<<ceilDiv<unsigned>(a.tiles, taskTilesABlock), taskThreads, 0, cudaStreamOf(context_)>>>(
       a.view(), b.view(), a.tiles, counts.span().data());
   checkLaunch("counting tasks of tiles");
   scanOnCuda(context_, a.tiles, counts.span().data(), starts.span().data());

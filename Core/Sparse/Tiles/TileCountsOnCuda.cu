@@ -4,7 +4,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 128;
+constexpr int tileCountThreads = 128;
 
 /// Counts the entries of C in rows that use tiles; a block for each row of tiles of C.
 /// for each window of the columns of tiles:
@@ -14,11 +14,11 @@ constexpr int threads = 128;
 /// Memory traffic: reads 12 bytes for each tile of A, and twice 12 for each tile of B that one meets; writes
 /// 4 for each row and 12 for each tile that is kept.
 template <class V>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tileCountThreads)
     countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups,
                  std::uint32_t* rowCounts, KeptTileView kept)
 {
-  __shared__ TileRowPattern<threads> shared;
+  __shared__ TileRowPattern<tileCountThreads> shared;
   __shared__ unsigned counts[tileSide];
   __shared__ std::uint32_t firstKept;
   const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group],
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(threads)
     for (int first = 0; first < slots; first += slotsAtOnce) {
       const int count = min(slotsAtOnce, slots - first);
       shared.findPatterns(a, firstOfA, lastOfA, b, lowest, words, first, count);
-      for (int i = threadIdx.x; i < count; i += threads) {
+      for (int i = threadIdx.x; i < count; i += tileCountThreads) {
         const TilePattern pattern = shared.pattern[i];
 #pragma unroll
         for (int r = 0; r < static_cast<int>(tileSide); ++r)
@@ -78,7 +78,8 @@ void countByTilesOnCuda(const Context& context, const TileView<V>& a, const Tile
                         const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts,
                         const KeptTileView& kept)
 {
-  countEntries<V><<<groupCount, threads, 0, cudaStreamOf(context)>>>(a, b, rows, groups, rowCounts, kept);
+  countEntries<V>
+      <<<groupCount, tileCountThreads, 0, cudaStreamOf(context)>>>(a, b, rows, groups, rowCounts, kept);
   checkLaunch("entries of C by tiles");
 }
 

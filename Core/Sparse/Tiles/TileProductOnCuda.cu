@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256, warps = threads / 32, blocksAMultiprocessor = 4;
+constexpr int tileProductThreads = 256, tileProductWarps = tileProductThreads / 32, blocksAMultiprocessor = 4;
 constexpr int tilesOfAAtOnce = 32; // one for each lane
 
 /// A tile of B and the tile of A that it is multiplied with. Tiles of A are numbered among those in shared
@@ -15,14 +15,14 @@ struct alignas(8) Meeting {
 };
 
 struct Memory {
-  TileRowPattern<threads> row;
+  TileRowPattern<tileProductThreads> row;
   // A tile of A as operand of the tensor cores: element 4 r + k has columns k and k + 4 of row r.
   double2 ofA[tilesOfAAtOnce][32];
   // For each tile of C and each tile of A: 1 + number of B's tile within its row of tiles; 0 for none.
   std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce];
   std::uint32_t rows[slotsAtOnce][tileSide]; // see rankEntries
   // The pairs of tiles to multiply for each warp's tile of C, in the order of A's tiles.
-  Meeting meetings[warps][tilesOfAAtOnce];
+  Meeting meetings[tileProductWarps][tilesOfAAtOnce];
   int next[tileSide]; // entries of each row in the current tiles of C
 };
 
@@ -53,9 +53,9 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
                               const TileView<V>& b, int lowest, int words, int firstSlot, int count)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += threads)
+  for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += tileProductThreads)
     reinterpret_cast<unsigned*>(shared.partner)[i] = 0;
-  for (std::uint32_t tile = first + warp; tile < last; tile += warps) {
+  for (std::uint32_t tile = first + warp; tile < last; tile += tileProductWarps) {
     const TilePair<V> pair =
         a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and lane % 4 + 4 of column lane / 4
     double* const to =
@@ -128,7 +128,7 @@ __device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeti
 /// Memory traffic: reads 12 bytes for each tile of A and 12 for each tile of B that one meets, three times
 /// unless tiles of C were kept, and the 64 numbers of both once; writes 4 + sizeof(V) for each entry of C.
 template <class V>
-__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
+__global__ void __launch_bounds__(tileProductThreads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows,
                   const std::uint64_t* rowStart, KeptTileView kept, std::uint32_t* columns, V* values)
 {
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
         shared.row.bringPatterns(keptColumns + firstSlot, kept.pattern + firstKept + firstSlot, count);
       else
         shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
-      rankEntries<threads>(shared.row.pattern, count, shared.rows, shared.next);
+      rankEntries<tileProductThreads>(shared.row.pattern, count, shared.rows, shared.next);
       for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
         const bool isFirst = first == firstOfA;
@@ -175,11 +175,11 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
         const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1
                                                           : 0; // the numbers in `partner` count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
-        for (int slot = warp; slot < count; slot += warps) {
+        for (int slot = warp; slot < count; slot += tileProductWarps) {
           const unsigned met = __ballot_sync(~0u, partner != 0);
           if (partner != 0)
             meetings[__popc(met & bitsBefore(lane))] = {beforeB + partner, static_cast<std::uint32_t>(lane)};
-          partner = slot + warps < count ? shared.partner[slot + warps][lane] : 0;
+          partner = slot + tileProductWarps < count ? shared.partner[slot + tileProductWarps][lane] : 0;
           if (met == 0 && !isFirst)
             continue;
           __syncwarp();
@@ -217,7 +217,7 @@ void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const T
   checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");
-  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(
+  kernel<<<groupCount, tileProductThreads, sizeof(Memory), cudaStreamOf(context)>>>(
       a, b, groups, c.rows, c.rowStart.span().data(), kept, c.column.span().data(), c.value.span().data());
   checkLaunch("product by tiles");
 }

@@ -5,18 +5,18 @@
 namespace tessera {
 namespace {
 
-constexpr int tile = static_cast<int>(choleskyTile), threads = 256;
+constexpr int tile = static_cast<int>(choleskyTile), choleskyThreads = 256;
 constexpr int depth = 16;        // columns that products read together
 constexpr int padded = tile + 1; // a row in shared memory
 constexpr int atOnce = 8;        // right-hand sides that a block solves
 
 /// Adds to the diagonal, and finds the number that is too small for a pivot.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(choleskyThreads)
     addToDiagonal(double* matrix, const std::size_t count, const double added, double* negligible)
 {
-  __shared__ double largest[threads];
+  __shared__ double largest[choleskyThreads];
   double own = 0;
-  for (std::size_t i = threadIdx.x; i < count; i += threads) {
+  for (std::size_t i = threadIdx.x; i < count; i += choleskyThreads) {
     double& entry = matrix[i * count + i];
     entry += added;
     own = fmax(own, entry);
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// One block: factors a tile of the diagonal, and inverts the factor. Beyond the matrix is the identity.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(choleskyThreads)
     factorTile(double* matrix, const std::size_t count, const std::size_t first, const double* negligible,
                double* inverse, int* failed)
 {
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(threads)
   double* const a = shared;
   double* const inverted = shared + tile * padded;
   const int width = static_cast<int>(min(count - first, static_cast<std::size_t>(tile)));
-  for (int i = threadIdx.x; i < tile * tile; i += threads) {
+  for (int i = threadIdx.x; i < tile * tile; i += choleskyThreads) {
     const int row = i / tile, column = i % tile;
     const bool isThere = row < width && column <= row;
     a[row * padded + column] = isThere         ? matrix[(first + row) * count + first + column]
@@ -55,11 +55,11 @@ __global__ void __launch_bounds__(threads)
       *failed = 1;
     const double root = isGood ? sqrt(pivot) : 1;
     __syncthreads();
-    for (int row = j + threadIdx.x; row < width; row += threads)
+    for (int row = j + threadIdx.x; row < width; row += choleskyThreads)
       a[row * padded + j] = row == j ? root : a[row * padded + j] / root;
     __syncthreads();
     const int below = width - j - 1;
-    for (int i = threadIdx.x; i < below * below; i += threads) {
+    for (int i = threadIdx.x; i < below * below; i += choleskyThreads) {
       const int row = j + 1 + i / below, column = j + 1 + i % below;
       if (column <= row)
         a[row * padded + column] =
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(threads)
     }
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < tile * tile; i += threads) {
+  for (int i = threadIdx.x; i < tile * tile; i += choleskyThreads) {
     const int row = i / tile, column = i % tile;
     inverse[i] = inverted[row * padded + column];
     if (row < width && column <= row)
@@ -94,7 +94,7 @@ __device__ void multiplyRows(const double* a, const std::size_t strideA, const i
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
   for (int from = 0; from < tile; from += depth) {
     __syncthreads();
-    for (int i = threadIdx.x; i < tile * depth; i += threads) {
+    for (int i = threadIdx.x; i < tile * depth; i += choleskyThreads) {
       const int row = i / depth, k = i % depth;
       tileA[k][row] = row < rowsA ? a[row * strideA + from + k] : 0;
       tileB[k][row] = row < rowsB ? b[row * strideB + from + k] : 0;
@@ -123,7 +123,7 @@ __device__ int rowsFrom(std::size_t count, std::size_t first)
 }
 
 /// A block multiplies 64 rows below a tile of the diagonal, which is whole, by the inverse's transposed.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(choleskyThreads)
     solvePanel(double* matrix, const std::size_t count, const std::size_t first, const double* inverse)
 {
   const std::size_t top = first + tile * (1 + static_cast<std::size_t>(blockIdx.x));
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// A block subtracts the product of two tiles of a panel from a tile behind it.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(choleskyThreads)
     subtractProducts(double* matrix, const std::size_t count, const std::size_t first)
 {
   if (blockIdx.x > blockIdx.y)
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(threads)
 
 /// A step: each block finds the solution's rows of one tile, and subtracts what they give in another tile.
 template <bool IsTransposed>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(choleskyThreads)
     solveStep(const double* factor, const double* inverses, const std::size_t count, const std::size_t step,
               double* right, const std::size_t rightHandSides, double* solution)
 {
@@ -172,14 +172,14 @@ __global__ void __launch_bounds__(threads)
   const int rows = rowsFrom(count, first),
             sides = static_cast<int>(min(rightHandSides - side, std::size_t{atOnce}));
   const double* const inverse = inverses + step * tile * tile;
-  for (int i = threadIdx.x; i < tile * tile; i += threads)
+  for (int i = threadIdx.x; i < tile * tile; i += choleskyThreads)
     entries[i / tile][i % tile] = inverse[i];
-  for (int i = threadIdx.x; i < tile * atOnce; i += threads) {
+  for (int i = threadIdx.x; i < tile * atOnce; i += choleskyThreads) {
     const int row = i / atOnce, s = i % atOnce;
     asked[row][s] = row < rows && s < sides ? right[(first + row) * rightHandSides + side + s] : 0;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < tile * atOnce; i += threads) {
+  for (int i = threadIdx.x; i < tile * atOnce; i += choleskyThreads) {
     const int row = i / atOnce, s = i % atOnce;
     double sum = 0;
     for (int k = 0; k < tile; ++k)
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(threads)
   }
   __syncthreads();
   if (own == step) {
-    for (int i = threadIdx.x; i < tile * atOnce; i += threads) {
+    for (int i = threadIdx.x; i < tile * atOnce; i += choleskyThreads) {
       const int row = i / atOnce, s = i % atOnce;
       if (row < rows && s < sides)
         solution[(first + row) * rightHandSides + side + s] = found[row][s];
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(threads)
   }
   const std::size_t target = own * tile;
   const int targetRows = rowsFrom(count, target);
-  for (int i = threadIdx.x; i < tile * tile; i += threads) {
+  for (int i = threadIdx.x; i < tile * tile; i += choleskyThreads) {
     const int row = i / tile, column = i % tile;
     // L of (target, first), or of (first, target)
     const bool isThere = IsTransposed ? row < rows : row < targetRows && column < rows;
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(threads)
                                           : factor[(target + row) * count + first + column];
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < tile * atOnce; i += threads) {
+  for (int i = threadIdx.x; i < tile * atOnce; i += choleskyThreads) {
     const int row = i / atOnce, s = i % atOnce;
     if (row >= targetRows || s >= sides)
       continue;
@@ -227,20 +227,20 @@ void factorTilesOnCuda(const Context& context, double* matrix, std::size_t count
   checkCuda(cudaFuncSetAttribute(factorTile, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
             "Cholesky factor");
   Buffer<double> negligible(context, 1);
-  addToDiagonal<<<1, threads, 0, stream>>>(matrix, count, added, negligible.span().data());
+  addToDiagonal<<<1, choleskyThreads, 0, stream>>>(matrix, count, added, negligible.span().data());
   checkLaunch("Cholesky factor");
   const std::size_t tiles = ceilDiv(count, choleskyTile);
   for (std::size_t step = 0; step < tiles; ++step) {
     const std::size_t first = step * choleskyTile;
     double* const inverse = inverses + step * choleskyTile * choleskyTile;
-    factorTile<<<1, threads, bytes, stream>>>(matrix, count, first, negligible.span().data(), inverse,
-                                              failed);
+    factorTile<<<1, choleskyThreads, bytes, stream>>>(matrix, count, first, negligible.span().data(), inverse,
+                                                      failed);
     checkLaunch("Cholesky factor");
     const auto below = static_cast<unsigned>(tiles - step - 1);
     if (below == 0)
       break;
-    solvePanel<<<below, threads, 0, stream>>>(matrix, count, first, inverse);
-    subtractProducts<<<dim3(below, below), threads, 0, stream>>>(matrix, count, first);
+    solvePanel<<<below, choleskyThreads, 0, stream>>>(matrix, count, first, inverse);
+    subtractProducts<<<dim3(below, below), choleskyThreads, 0, stream>>>(matrix, count, first);
     checkLaunch("Cholesky factor");
   }
 }
@@ -255,11 +255,11 @@ void solveTilesOnCuda(const Context& context, const double* factor, const double
     const std::size_t step = isTransposed ? tiles - 1 - i : i;
     const dim3 blocks(static_cast<unsigned>(tiles - i), chunks);
     if (isTransposed)
-      solveStep<true>
-          <<<blocks, threads, 0, stream>>>(factor, inverses, count, step, right, rightHandSides, solution);
+      solveStep<true><<<blocks, choleskyThreads, 0, stream>>>(factor, inverses, count, step, right,
+                                                              rightHandSides, solution);
     else
-      solveStep<false>
-          <<<blocks, threads, 0, stream>>>(factor, inverses, count, step, right, rightHandSides, solution);
+      solveStep<false><<<blocks, choleskyThreads, 0, stream>>>(factor, inverses, count, step, right,
+                                                               rightHandSides, solution);
     checkLaunch("solution by a Cholesky factor");
   }
 }

@@ -106,7 +106,7 @@ struct OfDerivatives {
   }
 };
 
-constexpr int rowsOfBlock = 32, samplesSideBySide = 4, tileSamples = 32;
+constexpr int rowsOfSlab = 32, samplesSideBySide = 4, tileSamples = 32;
 
 /// The samples of a slab for the lanes of all rows: values[array][sample].
 template <int D, class Sample>
@@ -118,14 +118,14 @@ struct Tile {
 /// A block computes 32 rows, one a lane; its 4 warps share the samples of a slab. `partials` is (slabs) x
 /// (rows) x D.
 template <int D, class Sample>
-__global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
+__global__ void __launch_bounds__(rowsOfSlab* samplesSideBySide)
     sumSlab(const __grid_constant__ TransformOnCuda<D> spline, const Sample of, const std::size_t count,
             const std::size_t perSlab, const double* points, const double* covectors, double* partials)
 {
   __shared__ Tile<D, Sample> tile;
-  __shared__ double ofWarps[samplesSideBySide][D][rowsOfBlock];
-  const int row = blockIdx.x * rowsOfBlock + threadIdx.x, rows = spline.landmarks + D + 1;
-  const int thread = threadIdx.y * rowsOfBlock + threadIdx.x;
+  __shared__ double ofWarps[samplesSideBySide][D][rowsOfSlab];
+  const int row = blockIdx.x * rowsOfSlab + threadIdx.x, rows = spline.landmarks + D + 1;
+  const int thread = threadIdx.y * rowsOfSlab + threadIdx.x;
   const SplineOfLandmarks<D> landmarks = spline.kernelSpline();
   const Vec<D> landmarkMm = row < spline.landmarks ? landmarks.landmarkMm(row) : Vec<D>{};
   Vec<D> sum{};
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
   for (std::size_t from = first; from < end; from += tileSamples) {
     const int samples = static_cast<int>(min(end - from, static_cast<std::size_t>(tileSamples)));
     __syncthreads();
-    for (int i = thread; i < (D + Sample::values) * tileSamples; i += rowsOfBlock * samplesSideBySide) {
+    for (int i = thread; i < (D + Sample::values) * tileSamples; i += rowsOfSlab * samplesSideBySide) {
       const int array = i / tileSamples, sample = i % tileSamples;
       if (sample >= samples)
         continue;
@@ -224,7 +224,7 @@ void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample
   const std::size_t perSlab = std::max<std::size_t>(ceilDiv(count, maxSplineSlabs), 4 * samplesSideBySide);
   const int slabs = static_cast<int>(ceilDiv(count, perSlab));
   if (slabs > 0) {
-    sumSlab<D><<<dim3(ceilDiv(rows, rowsOfBlock), slabs), dim3(rowsOfBlock, samplesSideBySide), 0, stream>>>(
+    sumSlab<D><<<dim3(ceilDiv(rows, rowsOfSlab), slabs), dim3(rowsOfSlab, samplesSideBySide), 0, stream>>>(
         spline, of, count, perSlab, points, covectors, scratch);
     checkLaunch("sums over a spline's landmarks");
   }

@@ -6,14 +6,14 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+constexpr int matrixThreads = 256;
 
 template <int D, SplineKernel Kernel>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(matrixThreads)
     pairsOf(const double* landmarksMm, const double* scales, const Matrix<D>* matrices, const int count,
             const int block, const double alpha, double* matrix)
 {
-  const int j = blockIdx.x * threads + threadIdx.x, i = blockIdx.y;
+  const int j = blockIdx.x * matrixThreads + threadIdx.x, i = blockIdx.y;
   if (j >= count)
     return;
   Vec<D> x;
@@ -35,10 +35,10 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// A warp multiplies a row by one vector.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(matrixThreads)
     multiplyRow(const double* matrix, const std::size_t rows, const double* factors, double* products)
 {
-  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x) / 32;
+  const std::size_t row = (static_cast<std::size_t>(blockIdx.x) * matrixThreads + threadIdx.x) / 32;
   if (row >= rows)
     return;
   const double* const vector = factors + blockIdx.y * rows;
@@ -50,11 +50,11 @@ __global__ void __launch_bounds__(threads)
     products[blockIdx.y * rows + row] = sum;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(matrixThreads)
     project(const double* kernel, const std::size_t rows, const double* v, const double* y,
             const std::size_t unknowns, const double sign, double* border, double* matrix)
 {
-  const std::size_t j = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x,
+  const std::size_t j = static_cast<std::size_t>(blockIdx.x) * matrixThreads + threadIdx.x,
                     i = unknowns + blockIdx.y;
   if (j > i)
     return;
@@ -69,17 +69,17 @@ __global__ void __launch_bounds__(threads)
     matrix[(i - unknowns) * (rows - unknowns) + j - unknowns] = sign * value;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(matrixThreads)
     diagonalOf(const double* matrix, const std::size_t rows, double* diagonal)
 {
-  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * matrixThreads + threadIdx.x;
   if (i < rows)
     diagonal[i] = matrix[i * rows + i];
 }
 
-unsigned blocksFor(std::size_t items)
+unsigned matrixBlocks(std::size_t items)
 {
-  return static_cast<unsigned>(ceilDiv(items, std::size_t{threads}));
+  return static_cast<unsigned>(ceilDiv(items, std::size_t{matrixThreads}));
 }
 
 }
@@ -90,9 +90,9 @@ void splineMatrixOnCuda(const Context& context, SplineKernel kernel, double alph
                         double* matrix)
 {
   withKernel<D>(kernel, [&](auto constant) {
-    pairsOf<D, decltype(constant)::value>
-        <<<dim3(blocksFor(count), static_cast<unsigned>(count)), threads, 0, cudaStreamOf(context)>>>(
-            landmarksMm, scales, matrices, static_cast<int>(count), static_cast<int>(block), alpha, matrix);
+    pairsOf<D, decltype(constant)::value><<<dim3(matrixBlocks(count), static_cast<unsigned>(count)),
+                                            matrixThreads, 0, cudaStreamOf(context)>>>(
+        landmarksMm, scales, matrices, static_cast<int>(count), static_cast<int>(block), alpha, matrix);
   });
   checkLaunch("matrix of a spline");
 }
@@ -100,7 +100,7 @@ void splineMatrixOnCuda(const Context& context, SplineKernel kernel, double alph
 void multiplyVectorsOnCuda(const Context& context, const double* matrix, std::size_t rows,
                            const double* factors, std::size_t vectors, double* products)
 {
-  multiplyRow<<<dim3(blocksFor(32 * rows), static_cast<unsigned>(vectors)), threads, 0,
+  multiplyRow<<<dim3(matrixBlocks(32 * rows), static_cast<unsigned>(vectors)), matrixThreads, 0,
                 cudaStreamOf(context)>>>(matrix, rows, factors, products);
   checkLaunch("matrix of a spline");
 }
@@ -110,7 +110,7 @@ void projectOnCuda(const Context& context, const double* kernel, std::size_t row
 {
   if (rows == unknowns)
     return;
-  project<<<dim3(blocksFor(rows), static_cast<unsigned>(rows - unknowns)), threads, 0,
+  project<<<dim3(matrixBlocks(rows), static_cast<unsigned>(rows - unknowns)), matrixThreads, 0,
             cudaStreamOf(context)>>>(kernel, rows, v, y, unknowns, sign, border, matrix);
   checkLaunch("matrix of a spline");
 }
@@ -119,7 +119,7 @@ void copyDiagonalOnCuda(const Context& context, const double* matrix, std::size_
 {
   if (rows == 0)
     return;
-  diagonalOf<<<blocksFor(rows), threads, 0, cudaStreamOf(context)>>>(matrix, rows, diagonal);
+  diagonalOf<<<matrixBlocks(rows), matrixThreads, 0, cudaStreamOf(context)>>>(matrix, rows, diagonal);
   checkLaunch("matrix of a spline");
 }
 
