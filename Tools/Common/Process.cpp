@@ -143,9 +143,8 @@ double memorySize(const std::string& option, const std::string& text)
       if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1
           && number * factor <= most)
         return std::round(number * factor);
-  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number with kB, MB or GB, such as "
-                                     "500MB or 2.5GB, from 0.001kB to 4e9GB.");
+  failCommandLine(option, "\"" + text + "\": no size of memory",
+                  "a number with kB, MB or GB, such as 500MB or 2.5GB, from 0.001kB to 4e9GB");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)
@@ -167,7 +166,7 @@ void setPriority(const Arguments& arguments, RunLog& log)
 void setVerbosity(const Arguments& arguments, RunLog& log)
 {
   if (arguments.has("q") && arguments.has("v"))
-    throw Error(ExitCode::usage, "command line: -q and -v: they exclude each other. Allowed: one of them.");
+    failCommandLine("-q and -v", "they exclude each other", "one of them");
   log.setVerbose(arguments.has("v"));
   if (arguments.has("q"))
     log.setConsoleLevel(LogLevel::warning);
@@ -197,8 +196,8 @@ ReadingOptions readingOptionsOf(const Arguments& arguments)
   for (const std::string& word : piecesOf(text, ',')) {
     const std::optional<double> spacing = parseReal(word);
     if (!spacing || !(*spacing >= 1e-9 && *spacing <= 1e9))
-      throw Error(ExitCode::usage, "command line: --pixel-spacing " + text + ": \"" + word
-                                       + "\" is no spacing. Allowed: numbers from 1e-9 to 1e9 in mm.");
+      failCommandLine("--pixel-spacing " + text, "\"" + word + "\" is no spacing",
+                      "numbers from 1e-9 to 1e9 in mm");
     options.pixelSpacingMm.push_back(*spacing);
   }
   return options;

@@ -151,7 +151,7 @@ void checkVoxel(const CompareOptions& options, const Size<D>& size)
     return;
   const std::string allowed =
       joined(size, ",", [](std::size_t length) { return "0-" + std::to_string(length - 1); });
-  throw Error(ExitCode::usage, "command line: --at: no voxel of the image. Allowed: " + allowed + ".");
+  failCommandLine("--at", "no voxel of the image", allowed);
 }
 
 struct Comparisons {

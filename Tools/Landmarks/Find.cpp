@@ -46,8 +46,7 @@ double spacingFor(const FindOptions& options, const LoadedSide<D>& fixed)
   for (std::size_t d = 0; d < D; ++d)
     voxels *= static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacingMm + 1;
   if (voxels > 2e9)
-    throw Error(ExitCode::usage,
-                "command line: --spacing: more than 2e9 voxels on this image. Allowed: a wider spacing.");
+    failCommandLine("--spacing", "more than 2e9 voxels on this image", "a wider spacing");
   return spacingMm;
 }
 
@@ -183,8 +182,7 @@ template <int D>
 int trackIn(const FindOptions& options, Log& log)
 {
   if (D == 2 && options.method == "sest")
-    throw Error(ExitCode::usage, "command line: --method sest: -f is an image of dimension 2. Allowed: mind, "
-                                 "or images of dimension 3.");
+    failCommandLine("--method sest", "-f is an image of dimension 2", "mind, or images of dimension 3");
   Registry registry;
   registerComponents(registry);
   PartClock clock(log);

@@ -13,18 +13,13 @@
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "command line: " + wrong + ". Allowed: " + allowed + ".");
-}
-
 double lengthMm(const Arguments& arguments, const std::string& name, double most)
 {
   const std::string text = arguments.text(name);
   const auto value = numberIn<double>(text);
   if (!value || !(*value > 0 && *value <= most))
-    fail("--" + name + " " + text + ": not such a length",
-         "a number of mm above 0 and at most " + std::to_string(static_cast<int>(most)));
+    failCommandLine("--" + name + " " + text, "not such a length",
+                    "a number of mm above 0 and at most " + std::to_string(static_cast<int>(most)));
   return *value;
 }
 
@@ -90,9 +85,9 @@ void checkOptionsOf(const std::string& command, const Arguments& arguments)
   for (const auto& [owner, names] : optionsOf)
     for (const std::string& name : names)
       if (arguments.has(name) && std::ranges::count(optionsOf.at(command), name) == 0)
-        fail(optionText(name) + ": not an option of " + command, "with " + owner);
+        failCommandLine(optionText(name), "not an option of " + command, "with " + owner);
   if (command != "track" && arguments.all("m").size() > 1)
-    fail("-m: given several times", "once; several times with track");
+    failCommandLine("-m", "given several times", "once; several times with track");
 }
 
 FindOptions findOptions(const std::string& command, const Arguments& arguments)
@@ -102,7 +97,8 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   for (const std::string& needed :
        tracks ? std::vector<std::string>{"f", "m", out} : std::vector<std::string>{"f", out})
     if (!arguments.has(needed))
-      fail("-" + needed + " is not given", "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
+      throw Error(ExitCode::usage, "command line: -" + needed + " is not given. Allowed: -" + needed
+                                       + (needed == "out" ? " FOLDER." : " FILE."));
   FindOptions options;
   options.reading = readingOptionsOf(arguments);
   options.fixed = arguments.text("f");
@@ -110,9 +106,10 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   options.fixedMask = arguments.text("fMask");
   options.movingMasks = arguments.all("mMask");
   if (!options.movingMasks.empty() && options.movingMasks.size() != options.moving.size())
-    fail("-mMask: " + std::to_string(options.movingMasks.size()) + " for "
-             + std::to_string(options.moving.size()) + " of -m",
-         "none, or one for each -m");
+    failCommandLine("-mMask",
+                    std::to_string(options.movingMasks.size()) + " for "
+                        + std::to_string(options.moving.size()) + " of -m",
+                    "none, or one for each -m");
   options.initial = arguments.text("t0");
   options.output = arguments.text(out);
   options.method = choiceOf(arguments, "method", "mind, sest");
@@ -120,17 +117,17 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
     const std::string text = arguments.text("reach");
     options.reachVoxels = numberIn<int>(text).value_or(0);
     if (options.reachVoxels < 1 || options.reachVoxels > 12)
-      fail("--reach " + text + ": not such a number of voxels", "1 to 12");
+      failCommandLine("--reach " + text, "not such a number of voxels", "1 to 12");
     if (options.method != "sest")
-      fail("--reach: --method mind has three stages of its own", "with --method sest");
+      failCommandLine("--reach", "--method mind has three stages of its own", "with --method sest");
   }
   if (arguments.has("keypoints")) {
     const std::string text = arguments.text("keypoints");
     const std::size_t count = numberIn<std::size_t>(text).value_or(0);
     if (count < 100 || count > 30000)
-      fail("--keypoints " + text + ": not such a number", "100 to 30000");
+      failCommandLine("--keypoints " + text, "not such a number", "100 to 30000");
     if (tracks && options.method != "mind")
-      fail("--keypoints: --method sest takes all", "with --method mind");
+      failCommandLine("--keypoints", "--method sest takes all", "with --method mind");
     options.maxKeypoints = count;
   }
   options.device = arguments.text("device", options.device);
@@ -156,7 +153,7 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
       outputs.push_back(folderOf(options, phase) + file);
   for (const std::string& path : outputs)
     if (inputs.at(path))
-      fail("-" + out + " " + options.output + ": " + path + " is an input", "another place");
+      failCommandLine("-" + out + " " + options.output, path + " is an input", "another place");
   return options;
 }
 

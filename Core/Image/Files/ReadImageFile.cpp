@@ -41,10 +41,10 @@ void forEachPiece(ImageSource& source, int threads, Body&& body)
 void refuseVectors(const ImageHeader& header)
 {
   if (header.meaning == PixelMeaning::vector)
-    throw Error(ExitCode::unreadableInput,
-                header.path + ": " + std::to_string(header.components)
-                    + " components a voxel: an image of one component is asked for here. Allowed: one "
-                      "component, or colour (red, green, blue, with or without opacity).");
+    failToRead(header.path,
+               std::to_string(header.components)
+                   + " components a voxel: an image of one component is asked for here",
+               "one component, or colour (red, green, blue, with or without opacity)");
 }
 
 std::vector<float> readLuminance(ImageSource& source, int threads)
@@ -110,15 +110,14 @@ void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std:
 void requireInside(const std::string& path, std::span<const std::uint8_t> mask)
 {
   if (std::ranges::all_of(mask, [](std::uint8_t voxel) { return voxel == 0; }))
-    throw Error(ExitCode::unreadableInput, path + ": a mask of " + std::to_string(mask.size())
-                                               + " voxels: it is empty, every voxel is zero. Allowed: a mask "
-                                                 "with at least one voxel that is not zero.");
+    failToRead(path, "a mask of " + std::to_string(mask.size()) + " voxels: it is empty, every voxel is zero",
+               "a mask with at least one voxel that is not zero");
 }
 
 void failNoneFinite(const std::string& path, std::size_t voxels)
 {
-  throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels)
-                                             + " voxels is a finite number. Allowed: an image with values.");
+  failToRead(path, "none of its " + std::to_string(voxels) + " voxels is a finite number",
+             "an image with values");
 }
 
 std::size_t countNonFinite(std::span<const float> voxels, int threads)

@@ -163,8 +163,7 @@ template <int D>
 InputPoints<D> inDimension(const InputPoints<3>& all, const std::string& path)
 {
   if (all.coordinates < D)
-    throw Error(ExitCode::unreadableInput, path + ": " + std::to_string(all.coordinates)
-                                               + " coordinates a point. Allowed: " + std::to_string(D) + ".");
+    failToRead(path, std::to_string(all.coordinates) + " coordinates a point", std::to_string(D));
   InputPoints<D> points{all.areIndices, {}, all.cells, all.coordinates, 0, all.inRas, all.names};
   for (const Vec<3>& point : all.values) {
     std::copy_n(point.begin(), std::min(D, 3), points.values.emplace_back().begin());

@@ -154,8 +154,6 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// The paths in a transform parameter file, for whichever transform reads them; only paths of existing files.
 std::vector<std::string> namedFiles(const std::string& path)
 {

@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Parameters/TomlFile.h"
@@ -191,15 +192,7 @@ std::vector<std::string> transformFilePieces(const TransformFileSource<D>& sourc
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
 {
-  const std::vector<std::string> pieces = transformFilePieces<D>(source, warnings);
-  std::size_t length = 0;
-  for (const std::string& piece : pieces)
-    length += piece.size();
-  std::string text;
-  text.reserve(length);
-  for (const std::string& piece : pieces)
-    text += piece;
-  return text;
+  return joined(transformFilePieces<D>(source, warnings), "");
 }
 
 template <int D>
