@@ -168,6 +168,13 @@ exist() {
   done
 }
 
+# ends_with CODE: waits for the process $run of this shell, which must end with this code.
+ends_with() {
+  _ended=0
+  wait "$run" || _ended=$?
+  [ "$_ended" = "$1" ] || fails "exit code $_ended, not $1"
+}
+
 # waits_for COMMAND...: until it succeeds, for at most a minute.
 waits_for() {
   _tries=0
