@@ -182,15 +182,17 @@ CoarsePair<D>::CoarsePair(Context& context, const TransformStart<D>& start, std:
   const double pointMm = volumeMm(smaller_) / static_cast<double>(smaller_.voxelCount()),
                voxelMm = volumeMm(other_.geometry) / static_cast<double>(other_.geometry.voxelCount());
   const double otherCount = (pointsAreMoving_ ? ofFixed_ : ofMoving_).count;
-  leastPoints_ = std::min(leastOverlap, leastOfFitting * shareThatFits<D>(smaller_, other_.geometry))
-                 * std::min(static_cast<double>(bins_.size()), otherCount * voxelMm / pointMm);
+  const double fits = shareThatFits<D>(smaller_, other_.geometry);
+  const double most = std::min(static_cast<double>(bins_.size()), otherCount * voxelMm / pointMm);
+  leastPoints_ = std::min(leastOverlap, leastOfFitting * fits) * most;
+  mostPoints_ = fits * most;
   for (int d = 0; d < D; ++d)
     extentMm_ = std::max(extentMm_, smaller.spacingMm[d] * static_cast<double>(smaller.size[d]));
-  prepareQuickScore();
+  prepareQuickFit();
 }
 
 template <int D>
-void CoarsePair<D>::prepareQuickScore()
+void CoarsePair<D>::prepareQuickFit()
 {
   const auto quickBin = [](long bin) { return static_cast<int>(bin * quickBinCount / binCount); };
   for (const int bin : bins_)
@@ -283,7 +285,13 @@ MapToIndex CoarsePair<D>::toIndex(const Matrix<D>& rotation, const Vec<D>& trans
 }
 
 template <int D>
-double CoarsePair<D>::score(const Matrix<D>& rotation, const Vec<D>& translationMm) const
+CoarseFit CoarsePair<D>::fitOf(double information, double points) const
+{
+  return {information, (information - 1) * std::sqrt(std::sqrt(std::min(1.0, points / mostPoints_)))};
+}
+
+template <int D>
+CoarseFit CoarsePair<D>::fit(const Matrix<D>& rotation, const Vec<D>& translationMm) const
 {
   const MapToIndex map = toIndex(rotation, translationMm);
   std::array<double, binCount * binCount> counts{};
@@ -306,12 +314,11 @@ double CoarsePair<D>::score(const Matrix<D>& rotation, const Vec<D>& translation
       valid += 1;
     }
   }
-  return valid < leastPoints_ ? -std::numeric_limits<double>::infinity()
-                              : normalizedInformation(counts, valid);
+  return valid < leastPoints_ ? CoarseFit{} : fitOf(normalizedInformation(counts, valid), valid);
 }
 
 template <int D>
-double CoarsePair<D>::quickScore(const Matrix<D>& rotation, const Vec<D>& translationMm) const
+CoarseFit CoarsePair<D>::quickFit(const Matrix<D>& rotation, const Vec<D>& translationMm) const
 {
   const MapToIndex map = toIndex(rotation, translationMm);
   int places[cellTile], counts[quickBinCount * (quickBinCount + 1)] = {};
@@ -332,11 +339,11 @@ double CoarsePair<D>::quickScore(const Matrix<D>& rotation, const Vec<D>& transl
       valid += count;
     }
   if (valid < leastPoints_)
-    return -std::numeric_limits<double>::infinity();
+    return {};
   for (int bin = 0; bin < quickBinCount; ++bin)
     marginal += entropyTerms_[ofPoints[bin]] + entropyTerms_[ofOther[bin]];
   const double jointEntropy = entropyTerms_[valid] - joint;
-  return jointEntropy > 0 ? (2 * entropyTerms_[valid] - marginal) / jointEntropy : 1;
+  return fitOf(jointEntropy > 0 ? (2 * entropyTerms_[valid] - marginal) / jointEntropy : 1, valid);
 }
 
 template <int D>

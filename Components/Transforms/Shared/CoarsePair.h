@@ -5,9 +5,20 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tessera {
+
+/// How well the images fit at a place; minus infinity where too little of them overlaps.
+struct CoarseFit {
+  /// The normalized mutual information (H(F) + H(M)) / H(F, M) of what overlaps.
+  double information = -std::numeric_limits<double>::infinity();
+  /// What it exceeds 1 by, times (n / N)^(1/4), where n points of the N that can overlap. Few points fit
+  /// better by chance, so places are compared by this; to climb from a place by it would lead away from where
+  /// the images fit best.
+  double gain = -std::numeric_limits<double>::infinity();
+};
 
 /// Both images of a stage in coarse blocks, the one of the smaller volume as points, and how well rigid maps
 /// R (x - c) + t + c bring them together; c is the centre of the fixed image. Masks count.
@@ -30,11 +41,11 @@ public:
   /// places.
   std::vector<Vec<D>> placements(const Matrix<D>& rotation) const;
 
-  /// The normalized mutual information (H(F) + H(M)) / H(F, M) of the points that map into the moving image
-  /// and its mask; minus infinity if they are less than half of the smaller image.
-  double score(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
-  /// Returns a score by the nearest blocks and fewer bins, in a fifth of the time.
-  double quickScore(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
+  /// The fit of the points that map into the moving image and its mask, unless they are less than half of the
+  /// smaller image.
+  CoarseFit fit(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
+  /// Returns the fit by the nearest blocks and fewer bins, in a fifth of the time.
+  CoarseFit quickFit(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
 
 private:
   /// The mean position of the numbers of an image, and that weighted by them.
@@ -45,7 +56,7 @@ private:
     Middles() = default;
     explicit Middles(const Image<D>&);
   };
-  void prepareQuickScore();
+  void prepareQuickFit();
   Vec<D> turned(const Matrix<D>& rotation, Vec<D> pointMm) const
   {
     for (int d = 0; d < D; ++d)
@@ -53,6 +64,7 @@ private:
     return AffineMap<D>{rotation, centerMm_}(pointMm);
   }
   Size<D> stepsOfLattice(const Matrix<D>& rotation, double stepMm) const;
+  CoarseFit fitOf(double information, double points) const;
   MapToIndex toIndex(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
   std::array<const float*, 3> pointsFrom(std::size_t first) const
   {
@@ -67,7 +79,7 @@ private:
   AffineMap<D> indexFromPoint_;
   Vec<D> centerMm_{};
   Middles ofFixed_, ofMoving_;
-  double leastPoints_ = 0, extentMm_ = 0;
+  double leastPoints_ = 0, mostPoints_ = 0, extentMm_ = 0;
   std::vector<int> quickRows_;          // of the points in the joint histogram
   std::vector<std::uint8_t> quickBins_; // of the other image, and last that of all that lies outside
   std::vector<double> entropyTerms_;    // n log n

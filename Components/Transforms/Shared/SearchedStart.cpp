@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace tessera {
@@ -92,21 +91,21 @@ double angleBetween(const Matrix<D>& a, const Matrix<D>& b)
   return std::acos(std::clamp(D == 2 ? trace / 2 : (trace - 1) / 2, -1.0, 1.0));
 }
 
-/// A rigid map and its score, which is higher where images fit better.
+/// A rigid map and how well the images fit by it.
 template <int D>
 struct Candidate {
   Matrix<D> rotation = identityMatrix<D>();
   Vec<D> translationMm{};
-  double score = -std::numeric_limits<double>::infinity();
+  CoarseFit fit = {};
 };
 
 template <int D>
-using Score = double (CoarsePair<D>::*)(const Matrix<D>&, const Vec<D>&) const;
+using FitOf = CoarseFit (CoarsePair<D>::*)(const Matrix<D>&, const Vec<D>&) const;
 
 template <int D>
 bool isBetter(const Candidate<D>& a, const Candidate<D>& b)
 {
-  return a.score > b.score;
+  return a.fit.gain > b.fit.gain;
 }
 
 /// The best candidates. Those nearer to each other than a step of the search would end in the same place, so
@@ -137,15 +136,15 @@ std::vector<Candidate<D>> bestOf(std::vector<Candidate<D>> candidates, const Coa
 
 /// Climbs by turns about each axis and shifts along each, with steps that are halved where none helps.
 template <int D>
-void refine(const CoarsePair<D>& pair, Score<D> score, bool turns, double angle, double shiftMm,
+void refine(const CoarsePair<D>& pair, FitOf<D> fitOf, bool turns, double angle, double shiftMm,
             double leastAngle, Candidate<D>& candidate)
 {
-  candidate.score = (pair.*score)(candidate.rotation, candidate.translationMm);
+  candidate.fit = (pair.*fitOf)(candidate.rotation, candidate.translationMm);
   while (angle > leastAngle) {
     Candidate<D> best = candidate;
     const auto consider = [&](const Matrix<D>& rotation, const Vec<D>& translationMm) {
-      const Candidate<D> other{rotation, translationMm, (pair.*score)(rotation, translationMm)};
-      if (isBetter<D>(other, best))
+      const Candidate<D> other{rotation, translationMm, (pair.*fitOf)(rotation, translationMm)};
+      if (other.fit.information > best.fit.information)
         best = other;
     };
     for (const double sign : {-1.0, 1.0}) {
@@ -160,7 +159,7 @@ void refine(const CoarsePair<D>& pair, Score<D> score, bool turns, double angle,
         consider(candidate.rotation, translationMm);
       }
     }
-    if (best.score > candidate.score) {
+    if (best.fit.information > candidate.fit.information) {
       candidate = best;
     } else {
       angle /= 2;
@@ -170,18 +169,18 @@ void refine(const CoarsePair<D>& pair, Score<D> score, bool turns, double angle,
 }
 
 template <int D>
-void refineAll(const Context& context, const CoarsePair<D>& pair, Score<D> score, bool turns, double angle,
+void refineAll(const Context& context, const CoarsePair<D>& pair, FitOf<D> fitOf, bool turns, double angle,
                double leastAngle, std::vector<Candidate<D>>& candidates)
 {
   // An arm of a third of the extent moves as far by the turn as by the shift.
   const double shiftMm = angle * pair.extentMm() / 3;
   forEachChunk(context, candidates.size(), [&](std::size_t i) {
-    refine<D>(pair, score, turns, angle, shiftMm, leastAngle, candidates[i]);
+    refine<D>(pair, fitOf, turns, angle, shiftMm, leastAngle, candidates[i]);
   });
   std::ranges::stable_sort(candidates, isBetter<D>);
 }
 
-/// The quick scores of all turns, each at its best places.
+/// The quick fits of all turns, each at its best places.
 template <int D>
 std::vector<Candidate<D>> coarseCandidates(const Context& context, const CoarsePair<D>& pair,
                                            const std::vector<Matrix<D>>& turns)
@@ -189,7 +188,7 @@ std::vector<Candidate<D>> coarseCandidates(const Context& context, const CoarseP
   std::vector<std::vector<Candidate<D>>> ofTurns(turns.size());
   forEachChunk(context, turns.size(), [&](std::size_t i) {
     const auto consider = [&](const Vec<D>& translationMm) {
-      ofTurns[i].push_back({turns[i], translationMm, pair.quickScore(turns[i], translationMm)});
+      ofTurns[i].push_back({turns[i], translationMm, pair.quickFit(turns[i], translationMm)});
     };
     std::ranges::for_each(pair.placements(turns[i]), consider);
     std::ranges::for_each(pair.translations(turns[i]), consider);
@@ -208,7 +207,7 @@ Candidate<D> likeliest(const std::vector<Candidate<D>>& candidates)
 {
   return *std::ranges::max_element(candidates, {}, [](const Candidate<D>& candidate) {
     const double turns = angleBetween<D>(identityMatrix<D>(), candidate.rotation) / (2 * std::numbers::pi);
-    return (candidate.score - 1) * (1 - priceOfTurn * turns);
+    return candidate.fit.gain * (1 - priceOfTurn * turns);
   });
 }
 
@@ -224,23 +223,23 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
   const CoarsePair<D> quick(onCpu, start, quickPoints<D>), coarse(onCpu, start, coarsePoints<D>);
   std::vector<Candidate<D>> best =
       bestOf<D>(coarseCandidates<D>(onCpu, quick, evenTurns<D>(largestAngle)), quick, climbedStarts);
-  refineAll<D>(onCpu, quick, &CoarsePair<D>::quickScore, turns, 0.6 * coarseAngle, coarseAngle / 10, best);
+  refineAll<D>(onCpu, quick, &CoarsePair<D>::quickFit, turns, 0.6 * coarseAngle, coarseAngle / 10, best);
   best = bestOf<D>(std::move(best), coarse, refinedStarts);
   for (const Vec<D>& translationMm : coarse.translations(identityMatrix<D>()))
     best.push_back({identityMatrix<D>(), translationMm});
-  refineAll<D>(onCpu, coarse, &CoarsePair<D>::score, turns, coarseAngle / 2, coarseAngle / 30, best);
+  refineAll<D>(onCpu, coarse, &CoarsePair<D>::fit, turns, coarseAngle / 2, coarseAngle / 30, best);
   best = bestOf<D>(std::move(best), coarse, finalStarts);
-  const double least = hopeless * (best.front().score - 1);
-  std::erase_if(best, [&](const Candidate<D>& candidate) { return candidate.score - 1 < least; });
+  const double least = hopeless * best.front().fit.gain;
+  std::erase_if(best, [&](const Candidate<D>& candidate) { return candidate.fit.gain < least; });
   const CoarsePair<D> fine(onCpu, start, finePoints<D>);
-  refineAll<D>(onCpu, fine, &CoarsePair<D>::score, turns, coarseAngle / 10, coarseAngle / 60, best);
-  if (!std::isfinite(best.front().score))
+  refineAll<D>(onCpu, fine, &CoarsePair<D>::fit, turns, coarseAngle / 10, coarseAngle / 60, best);
+  if (!std::isfinite(best.front().fit.gain))
     throw Error(ExitCode::registrationFailed,
                 "(AutomaticTransformInitializationMethod \"Search\"): no turn and shift was found by which "
                 "half of the smaller image lies in the other one. Allowed: masks and images that show the "
                 "same object, or the method \"GeometricalCenter\".");
   std::vector<Candidate<D>> found{likeliest<D>(best)};
-  refineAll<D>(onCpu, fine, &CoarsePair<D>::score, turns, coarseAngle / 80, coarseAngle / 120, found);
+  refineAll<D>(onCpu, fine, &CoarsePair<D>::fit, turns, coarseAngle / 80, coarseAngle / 120, found);
   return {coarse.centerMm(), found.front().translationMm, found.front().rotation};
 }
 

@@ -192,6 +192,33 @@ TEST(SearchedStartTest, TakesTheSmallerOfTwoTurnsThatFitEquallyWell)
   EXPECT_LT(farthest<3>(mapOf(found), turn), 2);
 }
 
+TEST(SearchedStartTest, ASmallOverlapMustFitMuchBetter)
+{
+  // The scene comes back every 42 mm along x, and half of the moving image is noisy. A shift by 42 mm leaves
+  // the noise out.
+  TransformStart<3> start = startOf({});
+  auto fixed = std::make_shared<Image<3>>(*start.fixed);
+  const AffineMap<3> toPoint = fixed->geometry.pointFromIndex();
+  for (std::size_t voxel = 0; voxel < fixed->voxels.size(); ++voxel) {
+    const Size<3> index{voxel % 48, voxel / 48 % 48, voxel / (48 * 48)};
+    Vec<3> pointMm = toPoint(
+        {static_cast<double>(index[0] % 21), static_cast<double>(index[1]), static_cast<double>(index[2])});
+    pointMm[0] += 27;
+    fixed->voxels[voxel] = sceneAt<3>(pointMm);
+  }
+  auto moving = std::make_shared<Image<3>>(*fixed);
+  std::uint32_t random = 1;
+  for (std::size_t voxel = 0; voxel < moving->voxels.size(); ++voxel) {
+    random = random * 1664525 + 1013904223;
+    if (voxel % 48 >= 27)
+      moving->voxels[voxel] += 10 * static_cast<float>(random >> 16) / 65536.0f;
+  }
+
+  const LinearStart<3> found = searchedStart<3>(host, {fixed, moving, nullptr, nullptr}, 180 * degree);
+
+  EXPECT_LT(farthest<3>(mapOf(found), {}), 2);
+}
+
 TEST(SearchedStartTest, FindsItInImagesOfInvertedContrast)
 {
   EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, startOf(turned3, -1), 60 * degree)), turned3), 2);
