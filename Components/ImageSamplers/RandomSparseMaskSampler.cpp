@@ -73,8 +73,8 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
     boxInMask<D>(fixed->geometry, mask.get());
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())
-      throw Error(ExitCode::unreadableInput,
-                  "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");
+      failAs(ExitCode::unreadableInput, "mask", "no voxel of the fixed image has its centre in it",
+             "a larger mask");
   }
   onCuda_.reset();
   listOnCuda_ = {};

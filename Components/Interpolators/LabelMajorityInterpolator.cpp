@@ -10,8 +10,8 @@ void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& poin
                                             float* const* gradients, std::uint8_t* inside) const
 {
   if (gradients)
-    throw Error(ExitCode::usage,
-                "LabelMajorityInterpolator: gradients: labels have none. Allowed: another interpolator.");
+    failAs(ExitCode::usage, "LabelMajorityInterpolator", "gradients: labels have none",
+           "another interpolator");
   Located<D, double> located;
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
     const std::size_t count = std::min(splineBlockSize, points.count - begin);

@@ -82,9 +82,9 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
 {
   if (!level.points || level.points->fixedMm.empty()
       || level.points->fixedMm.size() != level.points->movingMm.size())
-    throw Error(ExitCode::usage, parameters_.where("Metric")
-                                     + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: "
-                                       "-fp and -mp with files of as many points each.");
+    failAs(ExitCode::usage, parameters_.where("Metric"),
+           "CorrespondingPointsEuclideanDistanceMetric has no points",
+           "-fp and -mp with files of as many points each");
   level_ = level;
   const MemoryPart part(context, "point pairs");
   onCuda_ = context.onCuda()

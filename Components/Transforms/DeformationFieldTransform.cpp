@@ -79,10 +79,10 @@ void DeformationFieldTransform<D>::spatialDerivatives(Context&, const ListSample
 {
   constexpr int pairs = symmetricCount(D);
   if (image_.order == 0)
-    throw Error(
-        ExitCode::usage,
-        "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, "
-        "its spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
+    failAs(ExitCode::usage, "DeformationFieldTransform",
+           "(DeformationFieldInterpolationOrder 0): the field jumps between voxels, its spatial Jacobian "
+           "says nothing",
+           "(DeformationFieldInterpolationOrder 1)");
   for (std::size_t i = 0; i < samples.count; ++i) {
     double j[D][D], h[D][pairs];
     image_.derivatives(samples.point(i), j, h);
@@ -104,10 +104,9 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Context& host, c
   path_ = pathBesideTransformFile(file, deformationFieldFileName.name, fileName_);
   VectorImage<D> field = readVectorImage<D>(path_, {}, host.threads);
   if (field.components != D)
-    throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path_ + " has "
-                                               + std::to_string(field.components)
-                                               + " components. Allowed: " + std::to_string(D)
-                                               + ", a displacement in mm along each axis.");
+    failAs(ExitCode::unreadableInput, file.where(deformationFieldFileName.name),
+           path_ + " has " + std::to_string(field.components) + " components",
+           std::to_string(D) + ", a displacement in mm along each axis");
   field.geometry = geometryInUse<D>(field.geometry, file);
   setDisplacements(std::make_shared<const VectorImage<D>>(std::move(field)));
   image_.order = static_cast<int>(file.get(deformationFieldInterpolationOrder));
@@ -126,10 +125,9 @@ template <int D>
 std::vector<FileEntry> DeformationFieldTransform<D>::fileEntries() const
 {
   if (fileName_.empty())
-    throw Error(
-        ExitCode::unwritableOutput,
-        "DeformationFieldTransform: its field comes from another program's file, which a transform parameter "
-        "file cannot hold. Allowed: tessera-transform --write FILE.txt, which writes the field beside it.");
+    failAs(ExitCode::unwritableOutput, "DeformationFieldTransform",
+           "its field comes from another program's file, which a transform parameter file cannot hold",
+           "tessera-transform --write FILE.txt, which writes the field beside it");
   return {{deformationFieldFileName.name, {fileName_}, {}},
           {deformationFieldDigest, {transformDigest(path_)}, {}},
           {deformationFieldInterpolationOrder.name, {}, {static_cast<double>(image_.order)}}};
@@ -139,9 +137,9 @@ template <int D>
 ItkTransform DeformationFieldTransform<D>::itkTransform(std::span<const double>) const
 {
   if (image_.order == 0)
-    throw Error(ExitCode::unwritableOutput,
-                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): ITK's displacement field "
-                "transform is linear. Allowed: (DeformationFieldInterpolationOrder 1).");
+    failAs(ExitCode::unwritableOutput, "DeformationFieldTransform",
+           "(DeformationFieldInterpolationOrder 0): ITK's displacement field transform is linear",
+           "(DeformationFieldInterpolationOrder 1)");
   const std::string dimension = std::to_string(D);
   ItkTransform itk{"DisplacementFieldTransform_double_" + dimension + "_" + dimension,
                    {},

@@ -105,11 +105,9 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
 {
   const Nesting nesting;
   if (nested > maxNested)
-    throw Error(
-        ExitCode::unreadableInput,
-        parameters.where(subTransforms.name)
-            + ": combinations within combinations, so many that one must contain itself. Allowed: at most "
-            + std::to_string(maxNested) + " within each other.");
+    failAs(ExitCode::unreadableInput, parameters.where(subTransforms.name),
+           "combinations within combinations, so many that one must contain itself",
+           "at most " + std::to_string(maxNested) + " within each other");
   if (files_.empty())
     parameters.fail(subTransforms.name, "no transforms to combine",
                     "Allowed: the files of one or more transforms");
@@ -117,10 +115,9 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
   for (const std::string& file : files_) {
     const auto read = [&] {
       if (++filesRead > maxFiles)
-        throw Error(ExitCode::unreadableInput,
-                    parameters.where(subTransforms.name)
-                        + ": combinations within combinations, of too many files. Allowed: at most "
-                        + std::to_string(maxFiles) + " together, each as often as it is named.");
+        failAs(ExitCode::unreadableInput, parameters.where(subTransforms.name),
+               "combinations within combinations, of too many files",
+               "at most " + std::to_string(maxFiles) + " together, each as often as it is named");
       const std::string path = pathBesideTransformFile(parameters, subTransforms.name, file);
       digests_.push_back(transformDigest(path));
       transforms_.push_back(readTransformChain<D>({}, path, registry, warn));
@@ -137,10 +134,9 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
 {
   const double sum = normalizes_ ? std::accumulate(weights.begin(), weights.end(), 0.0) : 1;
   if (std::abs(sum) < 1e-10)
-    throw Error(ExitCode::registrationFailed,
-                name() + ": the sum of the weights is " + std::to_string(sum)
-                    + ", by which they cannot be normalized. Allowed: (NormalizeCombinationWeights "
-                      "\"false\"), or weights whose sum is not 0.");
+    failAs(ExitCode::registrationFailed, name(),
+           "the sum of the weights is " + std::to_string(sum) + ", by which they cannot be normalized",
+           "(NormalizeCombinationWeights \"false\"), or weights whose sum is not 0");
   return sum;
 }
 

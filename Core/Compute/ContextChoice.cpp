@@ -14,7 +14,7 @@ ContextChoice chooseContext(const std::string& text, const std::string& where, i
   if (why.empty())
     return {context, choice.reason};
   if (text != "auto")
-    throw Error(ExitCode::device, where + " " + text + ": " + why + ". Allowed: cpu, auto.");
+    failAs(ExitCode::device, where + " " + text, why, "cpu, auto");
   return {makeContext(Device{}, threads), "cpu: " + why};
 }
 

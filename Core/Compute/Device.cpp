@@ -30,9 +30,8 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
     return {{DeviceKind::cpu, 0}, "cpu, as asked"};
   const int ordinal = text == "auto" ? 0 : ordinalIn(text);
   if (ordinal < 0)
-    throw Error(ExitCode::usage,
-                where + ": \"" + text
-                    + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
+    failAs(ExitCode::usage, where, "\"" + text + "\": no such device",
+           "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\"");
 
   if (text == "auto" && !withoutCuda.empty()) // before the driver is started, which takes time
     return {{DeviceKind::cpu, 0}, "cpu: " + withoutCuda};
@@ -41,13 +40,12 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
   if (text == "auto" && !whyNot.empty())
     return {{DeviceKind::cpu, 0}, "cpu: " + whyNot};
   if (!whyNot.empty())
-    throw Error(ExitCode::device,
-                where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
+    failAs(ExitCode::device, where, "\"" + text + "\": " + whyNot, "\"cpu\" or \"auto\"");
   if (const std::size_t count = cuda.found.size(); static_cast<std::size_t>(ordinal) >= count)
-    throw Error(ExitCode::device, where + ": \"" + text + "\": only " + std::to_string(count) + " CUDA device"
-                                      + (count > 1 ? "s are" : " is") + " visible. Allowed: \"cuda:0\""
-                                      + (count > 1 ? " to \"cuda:" + std::to_string(count - 1) + "\"" : "")
-                                      + ".");
+    failAs(ExitCode::device, where,
+           "\"" + text + "\": only " + std::to_string(count) + " CUDA device" + (count > 1 ? "s are" : " is")
+               + " visible",
+           "\"cuda:0\"" + (count > 1 ? " to \"cuda:" + std::to_string(count - 1) + "\"" : ""));
   return {{DeviceKind::cuda, ordinal},
           "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), "
               + (text == "auto" ? "found" : "as asked")};
@@ -74,9 +72,9 @@ std::vector<DeviceChoice> chooseDevices(const std::string& text, const std::stri
     const int ordinal = isNumber ? std::stoi(digits) : -1;
     const bool isTwice = isNumber && std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end();
     if (!isNumber || isTwice)
-      throw Error(ExitCode::usage, where + ": \"" + text + "\": "
-                                       + (isTwice ? "a device stands there twice" : "no such devices")
-                                       + ". Allowed: different numbers, such as \"cuda:0,1\".");
+      failAs(ExitCode::usage, where,
+             "\"" + text + "\": " + (isTwice ? "a device stands there twice" : "no such devices"),
+             "different numbers, such as \"cuda:0,1\"");
     ordinals.push_back(ordinal);
     at = end + 1;
   }

@@ -38,4 +38,11 @@ private:
   std::string message_;
 };
 
+/// Throws Error `where: wrong. Allowed: allowed.`
+[[noreturn]] inline void failAs(ExitCode code, const std::string& where, const std::string& wrong,
+                                const std::string& allowed)
+{
+  throw Error(code, where + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
 }

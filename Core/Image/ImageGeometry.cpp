@@ -18,8 +18,8 @@ Matrix<D> ImageGeometry<D>::indexFromOffset() const
     for (int j = 0; j < D; ++j)
       matrix(i, j) = pointFromIndexMatrix[i][j];
   if (!matrix.is_finite()) // of which VNL ends the process
-    throw Error(ExitCode::usage, "a grid: its voxels are larger than numbers can be. Allowed: spacings of "
-                                 "images and of grids of control points, and directions, of less.");
+    failAs(ExitCode::usage, "a grid", "its voxels are larger than numbers can be",
+           "spacings of images and of grids of control points, and directions, of less");
   if (vnl_determinant(matrix) == 0)
     throw std::runtime_error("a grid whose axes are parallel");
   const vnl_matrix_inverse<double> inverse(matrix.as_ref()); // as itk::Matrix does

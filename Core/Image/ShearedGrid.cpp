@@ -60,8 +60,8 @@ template <int D>
 void checkHoldsGrid(const std::string& format, const ImageGeometry<D>& geometry)
 {
   if (const std::string wrong = whyNotHeld(format, geometry); !wrong.empty())
-    throw Error(ExitCode::unwritableOutput,
-                "image format \"" + format + "\": " + wrong + ". Allowed: mha, mhd, nrrd, nhdr, h5, hdf5.");
+    failAs(ExitCode::unwritableOutput, "image format \"" + format + "\"", wrong,
+           "mha, mhd, nrrd, nhdr, h5, hdf5");
 }
 
 template <int D>

@@ -13,10 +13,8 @@ constexpr int largestTile = 32;
 template <int D>
 [[noreturn]] void failWithoutDerivatives(const FieldInterpolator<D>& method)
 {
-  throw Error(
-      ExitCode::usage,
-      "(FieldInterpolator \"" + method.name()
-          + "\"): spatial derivatives: it gives displacements only. Allowed: a method with derivatives.");
+  failAs(ExitCode::usage, "(FieldInterpolator \"" + method.name() + "\")",
+         "spatial derivatives: it gives displacements only", "a method with derivatives");
 }
 
 }

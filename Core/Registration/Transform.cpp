@@ -6,18 +6,16 @@ namespace tessera {
 template <int D>
 ItkTransform Transform<D>::itkTransform(std::span<const double>) const
 {
-  throw Error(
-      ExitCode::unwritableOutput,
-      name() + ": ITK's transform files: it is not written to them. Allowed: a text file of parameters.");
+  failAs(ExitCode::unwritableOutput, name(), "ITK's transform files: it is not written to them",
+         "a text file of parameters");
 }
 
 template <int D>
 std::vector<double> OptimizableTransform<D>::takeOver(Context&, const TransformStart<D>&, std::size_t,
                                                       const Transform<D>&, std::span<const double>)
 {
-  throw Error(ExitCode::usage, this->name()
-                                   + ": it cannot go on from parameters of an earlier run. Allowed: a "
-                                     "B-spline, or a linear transform.");
+  failAs(ExitCode::usage, this->name(), "it cannot go on from parameters of an earlier run",
+         "a B-spline, or a linear transform");
 }
 
 template <int D>
@@ -25,9 +23,8 @@ const OptimizableTransform<D>& optimizable(const Transform<D>& transform)
 {
   if (const auto* found = dynamic_cast<const OptimizableTransform<D>*>(&transform))
     return *found;
-  throw Error(ExitCode::usage, transform.name()
-                                   + ": asked for derivatives by its parameters: it has none. Allowed: to "
-                                     "use it as an initial transform, or in a transform parameter file.");
+  failAs(ExitCode::usage, transform.name(), "asked for derivatives by its parameters: it has none",
+         "to use it as an initial transform, or in a transform parameter file");
 }
 
 template <int D>

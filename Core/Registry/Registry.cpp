@@ -141,9 +141,9 @@ const std::any& Registry::factory(std::type_index role, const std::string& roleN
   for (const auto& [key, made] : factories_)
     if (key.first == role)
       others += (others.empty() ? "" : ", ") + nameInFiles(descriptions_.at({roleName, key.second}));
-  throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
-                                   + " does not exist for images of this dimension. Allowed: "
-                                   + (others.empty() ? "none" : others) + ".");
+  failAs(ExitCode::usage, subject(where, roleName, name),
+         "this " + words(roleName) + " does not exist for images of this dimension",
+         (others.empty() ? "none" : others));
 }
 
 }

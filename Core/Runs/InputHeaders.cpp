@@ -122,13 +122,13 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
   const ImageHeader& first = headers.fixed.front();
   if (isIn4D && first.dimension == 3 && request.fixed.front().isFile()
       && std::filesystem::is_regular_file(first.path) && hasOneTime(FileHead(first.path)))
-    throw Error(ExitCode::usage, "-f: " + first.path
-                                     + ": four axes, but one time only, which has no other to be registered "
-                                       "to. Allowed: a series of two times or more; or, for two volumes, the "
-                                       "files or presets of pairs.");
+    failAs(ExitCode::usage, "-f",
+           first.path + ": four axes, but one time only, which has no other to be registered to",
+           "a series of two times or more; or, for two volumes, the files or presets of pairs");
   if (first.dimension == 4 && isIn4D && request.inverseToo)
-    throw Error(ExitCode::usage, "--inverse-too: the images are of dimension 4, and such inverses are not "
-                                 "written. Allowed: tessera-transform --inverse with the result.");
+    failAs(ExitCode::usage, "--inverse-too",
+           "the images are of dimension 4, and such inverses are not written",
+           "tessera-transform --inverse with the result");
   const std::string ofDimension =
       "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension);
   if (first.dimension == 2 && isIn4D && !tellsDimension) // else its line is named later

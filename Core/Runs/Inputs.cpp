@@ -174,10 +174,10 @@ Inputs<D>::Inputs(const RunRequest& request, InputHeaders headers)
     return;
   const std::size_t count = fixedPoints_.values.size();
   if (count != movingPoints_.values.size())
-    throw Error(ExitCode::unreadableInput,
-                "-fp and -mp: " + std::to_string(count) + " fixed and "
-                    + std::to_string(movingPoints_.values.size())
-                    + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+    failAs(ExitCode::unreadableInput, "-fp and -mp",
+           std::to_string(count) + " fixed and " + std::to_string(movingPoints_.values.size())
+               + " moving points: they do not form pairs",
+           "as many of one as of the other");
   if (request.pointWeights.isGiven())
     withContext("--point-weights",
                 [&] { readWeights<D>(request.pointWeights, count, weights_, covariances_); });

@@ -45,10 +45,9 @@ void checkPointsAreUsed(const RunRequest& request, const NeededPoints& needed, L
   if (!request.fixedPoints.isGiven() || needed.landmarks)
     return;
   if (!request.movingPoints.isGiven())
-    throw Error(ExitCode::usage,
-                "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
-                "(Transform \""
-                    + std::string(knowncomponents::landmarkTransform) + "\").");
+    failAs(ExitCode::usage, "command line", "-fp without -mp: points come in pairs",
+           "both, none, or -fp alone with (Transform \"" + std::string(knowncomponents::landmarkTransform)
+               + "\")");
   if (!needed.pairs)
     log.note("-fp and -mp: the points score the result and do not steer it. (Metric \""
              + std::string(knowncomponents::pointMetric) + "\") does.");

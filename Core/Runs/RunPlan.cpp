@@ -72,11 +72,9 @@ void fitStage(const Registry& registry, const RunRequest& run, CheckedStage<D>& 
   if (why.empty())
     return;
   if (request.text != "auto")
-    throw Error(ExitCode::outOfMemory,
-                request.where + ": \"" + request.text + "\": " + why
-                    + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
-                      "NumberOfSpatialSamples), a wider grid spacing, more with --max-device-memory if that "
-                      "was given, or \"cpu\".");
+    failAs(ExitCode::outOfMemory, request.where, "\"" + request.text + "\": " + why,
+           "coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, NumberOfSpatialSamples), a "
+           "wider grid spacing, more with --max-device-memory if that was given, or \"cpu\"");
   stage.prepared.choice = {{DeviceKind::cpu, 0}, "cpu: " + why};
   stage.prepared.plans.clear();
 }

@@ -72,18 +72,17 @@ void forEachInput(Request& request, Visit&& visit)
 void checkNameable(const std::string& option, const std::string& path)
 {
   if (path.find_first_of("\"\t\n\r") != std::string::npos)
-    throw Error(ExitCode::usage, "command line: " + option + ": " + path
-                                     + ": no transform parameter file can hold a quote, a tab or a line "
-                                       "break. Allowed: another name.");
+    failAs(ExitCode::usage, "command line",
+           option + ": " + path + ": no transform parameter file can hold a quote, a tab or a line break",
+           "another name");
 }
 
 void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
 {
   if (masks > 1 && masks != images)
-    throw Error(ExitCode::usage,
-                "command line: -" + option + ": " + std::to_string(masks) + " masks for "
-                    + std::to_string(images)
-                    + " images. Allowed: none, one (for the first image), or one for each image.");
+    failAs(ExitCode::usage, "command line",
+           "-" + option + ": " + std::to_string(masks) + " masks for " + std::to_string(images) + " images",
+           "none, one (for the first image), or one for each image");
 }
 
 }
@@ -94,19 +93,18 @@ void checkRequest(const RunRequest& request)
     throw Error(ExitCode::usage, "a request without a stage. Allowed: at least one.");
   const bool isCarried = request.inverseToo && !request.movingLabels.isGiven();
   if (request.fixedLabels.isGiven() != request.movingLabels.isGiven() && !isCarried)
-    throw Error(ExitCode::usage, "command line: --fLabels and --mLabels: only one of them is given, and they "
-                                 "are compared. Allowed: both, or none; --fLabels alone with --inverse-too.");
+    failAs(ExitCode::usage, "command line",
+           "--fLabels and --mLabels: only one of them is given, and they are compared",
+           "both, or none; --fLabels alone with --inverse-too");
   checkMaskCount("fMask", request.fixedMasks.size(), request.fixed.size());
   checkMaskCount("mMask", request.movingMasks.size(), request.moving.size());
   checkNameable("-t0", request.initialTransform.path);
   if (request.stages.size() > 1)
     checkNameable("-out", request.outputFolder);
   if (!request.fixedPoints.isGiven() && request.movingPoints.isGiven())
-    throw Error(ExitCode::usage,
-                "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
+    failAs(ExitCode::usage, "command line", "-mp without -fp: points come in pairs", "both, or none");
   if (request.pointWeights.isGiven() && !(request.fixedPoints.isGiven() && request.movingPoints.isGiven()))
-    throw Error(ExitCode::usage,
-                "command line: --point-weights without pairs of points. Allowed: with -fp and -mp.");
+    failAs(ExitCode::usage, "command line", "--point-weights without pairs of points", "with -fp and -mp");
 }
 
 StageText readStageText(const std::string& path)

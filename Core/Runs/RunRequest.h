@@ -32,8 +32,8 @@ struct Given {
   {
     const Content<D>* const content = std::get_if<Content<D>>(&inMemory);
     if (!content && inMemory.index() != 0)
-      throw Error(ExitCode::usage, path + ": it is not of the images' dimension, " + std::to_string(D)
-                                       + ". Allowed: images, points and transforms of one dimension.");
+      failAs(ExitCode::usage, path, "it is not of the images' dimension, " + std::to_string(D),
+             "images, points and transforms of one dimension");
     return content;
   }
 };

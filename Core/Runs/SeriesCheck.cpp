@@ -89,14 +89,15 @@ void checkRequestForSeries(const RunRequest& request, const std::vector<CheckedS
                  "(ImagePyramidSchedule ...) with 0 or 1 as the last factor of each level keeps them apart.");
   for (const CheckedStage<D>& stage : stages)
     if (isOfSeries<D>(stage) && (request.fixedLabels.isGiven() || request.movingLabels.isGiven()))
-      throw Error(ExitCode::usage,
-                  "--fLabels and --mLabels: " + stage.text.path
-                      + " registers the times of a series to each other, and no image to another one whose "
-                        "labels could be compared. Allowed: --warp-labels with --from-time N.");
+      failAs(ExitCode::usage, "--fLabels and --mLabels",
+             stage.text.path
+                 + " registers the times of a series to each other, and no image to another one whose labels "
+                   "could be compared",
+             "--warp-labels with --from-time N");
     else if (request.fromTime && !isOfSeries<D>(stage))
-      throw Error(ExitCode::usage, "--from-time: " + stage.text.path
-                                       + " does not register the times of a series to each other. Allowed: "
-                                         "files that do, such as those of --preset cine.");
+      failAs(ExitCode::usage, "--from-time",
+             stage.text.path + " does not register the times of a series to each other",
+             "files that do, such as those of --preset cine");
 }
 
 template <int D>
@@ -104,9 +105,8 @@ void checkStartOfSeries(const std::string& what, const TransformChain<D>& chain,
                         const ImageGeometry<D>& series, Log& log)
 {
   if (!keepsTimes<D>(chain, series))
-    throw Error(ExitCode::usage, what
-                                     + ": it moves points along the last axis of the images, which is time. "
-                                       "Allowed: a transform that leaves times as they are.");
+    failAs(ExitCode::usage, what, "it moves points along the last axis of the images, which is time",
+           "a transform that leaves times as they are");
   const TimesOfStack here{static_cast<int>(series.size[D - 1]), series.spacingMm[D - 1],
                           series.originMm[D - 1]};
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())

@@ -72,12 +72,12 @@ void checkImages(const StageComponents<D>& components, const Parameters& paramet
       const ImageGeometry<D> fixed = imageOf(headers.fixed, t), moving = imageOf(headers.moving, t);
       term->checkImages(fixed, moving);
       if (fixed != moving)
-        throw Error(
-            ExitCode::unreadableInput,
-            "-f: " + headers.fixed[t < headers.fixed.size() ? t : 0].path
-                + " and -m: " + headers.moving[t < headers.moving.size() ? t : 0].path
-                + ": two grids, where the times of one series are registered to each other, and no image "
-                  "to another one. Allowed: the series both as -f and as -m.");
+        failAs(ExitCode::unreadableInput, "-f",
+               headers.fixed[t < headers.fixed.size() ? t : 0].path
+                   + " and -m: " + headers.moving[t < headers.moving.size() ? t : 0].path
+                   + ": two grids, where the times of one series are registered to each other, and no image "
+                     "to another one",
+               "the series both as -f and as -m");
     }
 }
 

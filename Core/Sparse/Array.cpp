@@ -29,9 +29,8 @@ const std::string allowedSizes = "smaller matrices, or a smaller --max-memory, w
 
 [[noreturn]] void failToTake(std::size_t bytes)
 {
-  throw Error(ExitCode::outOfMemory,
-              "memory: " + std::to_string(bytes >> 20)
-                  + " MiB in one piece: the system refuses them. Allowed: " + allowedSizes + ".");
+  failAs(ExitCode::outOfMemory, "memory",
+         std::to_string(bytes >> 20) + " MiB in one piece: the system refuses them", allowedSizes);
 }
 
 void requireFree(std::size_t bytes)
@@ -49,8 +48,7 @@ void requireFree(std::size_t bytes)
 
 [[noreturn]] void failToMap(const std::string& path, const std::string& wrong)
 {
-  throw Error(ExitCode::unreadableInput,
-              path + ": " + wrong + ". Allowed: a file that exists and may be read.");
+  failAs(ExitCode::unreadableInput, path, wrong, "a file that exists and may be read");
 }
 
 /// Reserves addresses for `bytes` (whole huge pages), aligned to huge pages. Pages take memory when they are

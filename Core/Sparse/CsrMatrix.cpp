@@ -20,21 +20,19 @@ constexpr std::size_t rowsPerChunk = 4096, entriesPerChunk = 65536;
 [[noreturn]] void failRow(const std::string& where, std::size_t row, const std::string& wrong,
                           const std::string& allowed)
 {
-  throw Error(ExitCode::unreadableInput,
-              where + ": row " + std::to_string(row) + " (from 0): " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, where, "row " + std::to_string(row) + " (from 0): " + wrong, allowed);
 }
 
 void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
 {
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::unreadableInput,
-                where + ": " + wrong + ". Allowed: row starts that rise from 0 to the number of entries.");
+    failAs(ExitCode::unreadableInput, where, wrong, "row starts that rise from 0 to the number of entries");
   };
   if (matrix.rows > largestMatrixSide || matrix.columns > largestMatrixSide)
-    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.rows) + " x "
-                                               + std::to_string(matrix.columns)
-                                               + ": too many rows or columns. Allowed: up to "
-                                               + std::to_string(largestMatrixSide) + ".");
+    failAs(ExitCode::unreadableInput, where,
+           std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns)
+               + ": too many rows or columns",
+           "up to " + std::to_string(largestMatrixSide));
   if (matrix.rowStart.size() != matrix.rows + 1)
     fail(std::to_string(matrix.rowStart.size()) + " row starts for " + std::to_string(matrix.rows) + " rows");
   if (matrix.rowStart[0] != 0)
@@ -94,15 +92,14 @@ To convertedValue(From value)
     constexpr double limit = 9223372036854775808.0; // 2^63
     const double whole = value;
     if (!(whole >= -limit && whole < limit) || whole != std::nearbyint(whole))
-      throw Error(ExitCode::usage,
-                  "precision int64: value " + numberText(whole)
-                      + ": not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
+      failAs(ExitCode::usage, "precision int64",
+             "value " + numberText(whole) + ": not a whole number of 64 bits",
+             "integer matrices, or precision f64");
   }
   if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>)
     if (std::isfinite(value) && !std::isfinite(static_cast<float>(value)))
-      throw Error(ExitCode::usage,
-                  "single precision: value " + numberText(value)
-                      + ": beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
+      failAs(ExitCode::usage, "single precision", "value " + numberText(value) + ": beyond its range",
+             "numbers up to 3.4e38, or precision f64");
   return static_cast<To>(value);
 }
 
@@ -135,9 +132,10 @@ bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::
                  RepeatedColumns repeated)
 {
   if (matrix.value.size() != matrix.column.size())
-    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.column.size())
-                                               + " columns and " + std::to_string(matrix.value.size())
-                                               + " values. Allowed: as many of each.");
+    failAs(ExitCode::unreadableInput, where,
+           std::to_string(matrix.column.size()) + " columns and " + std::to_string(matrix.value.size())
+               + " values",
+           "as many of each");
   return checkPattern(context, matrix, where, repeated);
 }
 

@@ -23,19 +23,16 @@ MatrixFormat formatOfMatrix(const std::string& path)
     return MatrixFormat::metis;
   if (suffix == ".el" || suffix == ".edges" || suffix == ".txt")
     return MatrixFormat::edgeList;
-  throw Error(
-      ExitCode::usage,
-      path
-          + ": the suffix names no format of matrices. Allowed: .mtx, .graph, .metis, .el, .edges, .txt, "
-            "each also with .gz, and .npz, .tcsr; or - for Matrix Market on standard input or output.");
+  failAs(ExitCode::usage, path, "the suffix names no format of matrices",
+         ".mtx, .graph, .metis, .el, .edges, .txt, each also with .gz, and .npz, .tcsr; or - for Matrix "
+         "Market on standard input or output");
 }
 
 MatrixFile readMatrix(const Context& context, const std::string& path)
 {
   const MatrixFormat format = formatOfMatrix(path);
   if (std::error_code ignored; path != "-" && std::filesystem::is_fifo(path, ignored))
-    throw Error(ExitCode::unreadableInput,
-                path + ": this is no file but a pipe. Allowed: a file, or - for standard input.");
+    failAs(ExitCode::unreadableInput, path, "this is no file but a pipe", "a file, or - for standard input");
   switch (format) {
   case MatrixFormat::npz:
     return readNpz(context, path);

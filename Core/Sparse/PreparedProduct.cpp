@@ -19,10 +19,9 @@ template <class Ring>
 void checkOverflow(const Ring& ring, std::size_t row)
 {
   if (ring.overflowed)
-    throw Error(
-        ExitCode::usage,
-        "precision int64: row " + std::to_string(row + 1)
-            + " of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+    failAs(ExitCode::usage, "precision int64",
+           "row " + std::to_string(row + 1) + " of C: a product or sum is beyond 64 bits",
+           "smaller integers, or precision f64");
 }
 
 }
@@ -177,7 +176,7 @@ void PreparedProduct<V>::choose()
   const bool asked = options_.algorithm == SpGemmAlgorithm::tiles;
   if (const std::string why = whyNoTiles(); !why.empty()) {
     if (asked)
-      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows.");
+      failAs(ExitCode::usage, "A B", "algorithm tiles: " + why, "auto or rows");
     report_.choice = "rows: " + why;
     return;
   }
@@ -208,8 +207,7 @@ std::string PreparedProduct<V>::chooseByPattern(bool asked)
     const std::string why =
         "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
     if (asked)
-      throw Error(ExitCode::usage,
-                  "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
+      failAs(ExitCode::usage, "A B", "algorithm tiles: " + why, "auto or rows, or a larger memory limit");
     return why;
   }
   if (asked)

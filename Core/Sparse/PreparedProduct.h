@@ -40,9 +40,8 @@ template <class V>
 void checkNumbers(const std::string& where, const Array<V>& values, std::size_t entries)
 {
   if (values.size() != entries)
-    throw Error(ExitCode::usage, where + ": " + std::to_string(values.size())
-                                     + " numbers. Allowed: as many as its pattern has entries, "
-                                     + std::to_string(entries) + ".");
+    failAs(ExitCode::usage, where, std::to_string(values.size()) + " numbers",
+           "as many as its pattern has entries, " + std::to_string(entries));
 }
 
 /// A product on the CPU, analysed and ready to be computed. SpGemm.h is the public interface to it.

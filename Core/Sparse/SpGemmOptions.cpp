@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void failOption(const std::string& given, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "A B: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, "A B", given + ": " + wrong, allowed);
 }
 
 }

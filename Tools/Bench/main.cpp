@@ -33,8 +33,8 @@ std::array<int, 3> volumeOf(const std::string& text)
     const auto [next, failure] = std::from_chars(at, end, voxels[d]);
     const bool separated = d == 2 ? next == end : next != end && *next == 'x';
     if (failure != std::errc() || !separated || voxels[d] < 1)
-      throw Error(ExitCode::usage, "--volume: \"" + text
-                                       + "\": not a size. Allowed: three whole numbers such as 512x228x385.");
+      failAs(ExitCode::usage, "--volume", "\"" + text + "\": not a size",
+             "three whole numbers such as 512x228x385");
     at = next + (d < 2);
   }
   return voxels;
@@ -44,10 +44,9 @@ double positiveNumber(const std::string& option, const std::string& text, double
 {
   const auto value = numberIn<double>(text);
   if (!value || !(*value >= atLeast) || *value > atMost)
-    throw Error(ExitCode::usage, option + ": \"" + text
-                                     + "\": not a number that can be used. Allowed: numbers from "
-                                     + std::to_string(static_cast<int>(atLeast)) + " to "
-                                     + std::to_string(static_cast<int>(atMost)) + ".");
+    failAs(ExitCode::usage, option, "\"" + text + "\": not a number that can be used",
+           "numbers from " + std::to_string(static_cast<int>(atLeast)) + " to "
+               + std::to_string(static_cast<int>(atMost)));
   return *value;
 }
 
@@ -104,8 +103,7 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
     settings.methods.push_back("several-devices");
   const std::string precision = arguments.text("precision", "f32");
   if (precision != "f16" && precision != "f32" && precision != "f64")
-    throw Error(ExitCode::usage,
-                "--precision: \"" + precision + "\": not known here. Allowed: f16, f32, f64.");
+    failAs(ExitCode::usage, "--precision", "\"" + precision + "\": not known here", "f16, f32, f64");
   settings.singlePrecision = precision != "f64";
   settings.half = precision == "f16";
   return settings;
@@ -171,14 +169,12 @@ Context gpuContext(const Arguments& arguments)
 {
   const std::string device = arguments.text("device", "cuda");
   if (device == "cpu")
-    throw Error(ExitCode::usage,
-                "--device: \"cpu\": the performance model is one of GPUs. Allowed: cuda, cuda:N.");
+    failAs(ExitCode::usage, "--device", "\"cpu\": the performance model is one of GPUs", "cuda, cuda:N");
   const CudaDevices devices = findCudaDevices();
   if (devices.found.empty())
-    throw Error(ExitCode::device,
-                "the performance model is one of GPUs, and this machine has none for it: " + devices.whyNone
-                    + ". Allowed: " + (builtWithCuda ? "" : "a build with CUDA (-DTESSERA_CUDA=ON) on ")
-                    + "a machine with a GPU.");
+    failAs(ExitCode::device, "the performance model is one of GPUs, and this machine has none for it",
+           devices.whyNone,
+           std::string(builtWithCuda ? "" : "a build with CUDA (-DTESSERA_CUDA=ON) on ") + "a machine with a GPU");
   return makeContext(chooseDevice(device == "auto" ? "cuda" : device, "--device", "").device, 1);
 }
 
@@ -195,8 +191,8 @@ int calibrateModel(const Arguments& arguments)
     notes += "WARNING: " + why + ". If other work runs on the GPU, measure again when it has ended.\n";
   const std::string path = arguments.text("o", gpuFilePath(rates.gpu));
   if (path.empty())
-    throw Error(ExitCode::usage,
-                "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
+    failAs(ExitCode::usage, "-o", "not given, and there is no folder of settings: HOME is not set",
+           "-o FILE.txt");
   std::error_code ignored; // writeTextFile reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string sizes = blockSizesText(chosenBlockSizes(context, rates));
@@ -255,12 +251,12 @@ std::string calibrationTarget(const Arguments& arguments)
 {
   const std::string path = arguments.text("o", calibrationPath());
   if (path.empty())
-    throw Error(ExitCode::usage,
-                "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
+    failAs(ExitCode::usage, "-o", "not given, and there is no folder of settings: HOME is not set",
+           "-o FILE.txt");
   if (!path.ends_with(".txt"))
-    throw Error(ExitCode::usage, (arguments.has("o") ? "-o: \"" : calibrationVariable + std::string(": \""))
-                                     + path + "\": rates are read from files *.txt alone. Allowed: "
-                                     + (arguments.has("o") ? "-o FILE.txt" : "FILE.txt") + ".");
+    failAs(ExitCode::usage,
+           (arguments.has("o") ? "-o: \"" : calibrationVariable + std::string(": \"")) + path + "\"",
+           "rates are read from files *.txt alone", (arguments.has("o") ? "-o FILE.txt" : "FILE.txt"));
   std::error_code ignored; // AtomicFile reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const AtomicFile check(path);
@@ -287,9 +283,8 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
       tokens.erase(tokens.begin());
       return benchmark;
     }
-  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: "
-                                   + joined(benchmarks, ", ", &Benchmark::name)
-                                   + ", calibrate, machine, model.");
+  failAs(ExitCode::usage, "tessera-bench", "\"" + tokens.front() + "\": no such benchmark",
+         joined(benchmarks, ", ", &Benchmark::name) + ", calibrate, machine, model");
 }
 
 /// Throws Error(usage) for an option that a command does not read.
@@ -302,9 +297,9 @@ void refuseOthers(const Arguments& arguments, const std::string& command,
     if (group.title == "What" || group.title == "How")
       for (const Option& option : group.options)
         if (arguments.has(option.name) && std::ranges::count(read, option.name) == 0)
-          throw Error(ExitCode::usage, "tessera-bench " + command + ": " + option.dashes + option.name
-                                           + ": it is not used here. Allowed: "
-                                           + (allowed.empty() ? "no option of a benchmark" : allowed) + ".");
+          failAs(ExitCode::usage, "tessera-bench " + command,
+                 option.dashes + option.name + ": it is not used here",
+                 (allowed.empty() ? "no option of a benchmark" : allowed));
 }
 
 /// The commands that are no benchmarks.

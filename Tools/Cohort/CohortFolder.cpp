@@ -115,10 +115,9 @@ std::optional<RowRecord> readRowRecord(const std::string& rowFolder)
 
 void failDamagedRecord(const std::string& rowFolder)
 {
-  throw Error(ExitCode::unreadableInput,
-              rowFolder + runName
-                  + ": it is damaged: a value is missing or of another kind. Allowed: the file as a run has "
-                    "written it, or none: then the row counts as not done.");
+  failAs(ExitCode::unreadableInput, rowFolder + runName,
+         "it is damaged: a value is missing or of another kind",
+         "the file as a run has written it, or none: then the row counts as not done");
 }
 
 CohortResults cohortResultsIn(const std::string& operand)
@@ -126,9 +125,8 @@ CohortResults cohortResultsIn(const std::string& operand)
   const std::string path = operand.ends_with('/') ? operand : operand + "/";
   const std::optional<CohortFile> file = readCohortFile(path);
   if (!file)
-    throw Error(
-        ExitCode::unreadableInput,
-        operand + ": no folder of results: it has no cohort.json. Allowed: the -out of tessera-cohort run.");
+    failAs(ExitCode::unreadableInput, operand, "no folder of results: it has no cohort.json",
+           "the -out of tessera-cohort run");
   OptionValues defaults;
   for (std::size_t i = 0; i + 1 < file->defaults.size(); i += 2)
     defaults[file->defaults[i]].push_back(file->defaults[i + 1]);

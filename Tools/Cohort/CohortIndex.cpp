@@ -76,9 +76,8 @@ std::string thumbnailSource(const std::string& folder, const CohortRow& row, con
   const std::string path = folder + "/" + row.thumbnail;
   const std::string bytes = readTextFile(path).text;
   if (bytes.empty())
-    throw Error(ExitCode::unreadableInput,
-                path + ": the thumbnail of row " + row.id
-                    + " cannot be read. Allowed: a JPEG file that is there, or a row without a thumbnail.");
+    failAs(ExitCode::unreadableInput, path, "the thumbnail of row " + row.id + " cannot be read",
+           "a JPEG file that is there, or a row without a thumbnail");
   return "data:image/jpeg;base64," + base64(bytes);
 }
 
@@ -180,10 +179,9 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
                       const CohortSpread& spread, const IndexOptions& options)
 {
   if (options.singleFile && rows.size() > maxRowsOfSingleFile)
-    throw Error(ExitCode::usage, "--single-file: " + std::to_string(rows.size())
-                                     + " rows: a page with so many pictures opens slowly. Allowed: at most "
-                                     + std::to_string(maxRowsOfSingleFile)
-                                     + " rows; without --single-file any number.");
+    failAs(ExitCode::usage, "--single-file",
+           std::to_string(rows.size()) + " rows: a page with so many pictures opens slowly",
+           "at most " + std::to_string(maxRowsOfSingleFile) + " rows; without --single-file any number");
   const auto counted = [&](Verdict verdict) {
     const auto count =
         std::ranges::count(rows, verdict, [](const CohortRow& row) { return row.judgement.verdict; });

@@ -103,10 +103,10 @@ private:
     if (cudaRows > 0) {
       const std::vector<std::string>& gpus = cohort_.gpus();
       if (gpus.empty())
-        throw Error(ExitCode::device,
-                    "--device: " + std::to_string(cudaRows)
-                        + " rows are to run on cuda, and this machine has no GPU that can be used. Allowed: "
-                          "a machine with one, or a cohort of --device cpu.");
+        failAs(ExitCode::device, "--device",
+               std::to_string(cudaRows)
+                   + " rows are to run on cuda, and this machine has no GPU that can be used",
+               "a machine with one, or a cohort of --device cpu");
       lanes_ = options_.jobs > 0 ? std::max(1, options_.jobs / static_cast<int>(gpus.size())) : lanesOfGpu;
       gpuOfWorker_ = gpus;
     }

@@ -94,9 +94,8 @@ public:
   {
     const TextFile table = readStateFile(manifest_.path, std::size_t{4} << 30);
     if (!table.failure.empty())
-      throw Error(ExitCode::unreadableInput,
-                  manifest_.path + ": the table cannot be read (" + table.failure
-                      + "). Allowed: a file with a line a row and values separated by tabs.");
+      failAs(ExitCode::unreadableInput, manifest_.path, "the table cannot be read (" + table.failure + ")",
+             "a file with a line a row and values separated by tabs");
     for (std::string line : linesOf(table.text)) {
       if (errors_.size() >= maxErrors)
         break;

@@ -72,8 +72,7 @@ void OpenCohort::checkRows() const
     ids.insert(row.id);
   for (const std::string& id : options_.again)
     if (!ids.contains(id))
-      throw Error(ExitCode::usage,
-                  "--again " + id + ": the table has no such row. Allowed: an id, \"failed\" or \"all\".");
+      failAs(ExitCode::usage, "--again " + id, "the table has no such row", "an id, \"failed\" or \"all\"");
 }
 
 void OpenCohort::settleCohortFile()
@@ -81,13 +80,14 @@ void OpenCohort::settleCohortFile()
   const std::string table = absolutePath(options_.operand);
   const std::optional<CohortFile> before = readCohortFile(folder_.path());
   if (before && before->manifest != table)
-    throw Error(ExitCode::usage, "-out: " + folder_.path() + " has the results of " + before->manifest
-                                     + ", not of " + table + ". Allowed: another folder.");
+    failAs(ExitCode::usage, "-out",
+           folder_.path() + " has the results of " + before->manifest + ", not of " + table,
+           "another folder");
   if (before && options_.device != "auto" && options_.device != before->deviceKind)
-    throw Error(ExitCode::usage, "--device " + options_.device + ": the rows in " + folder_.path()
-                                     + " were begun on " + before->deviceKind
-                                     + ", and results of both differ in their last bits. Allowed: --device "
-                                     + before->deviceKind + ", or another folder for -out.");
+    failAs(ExitCode::usage, "--device " + options_.device,
+           "the rows in " + folder_.path() + " were begun on " + before->deviceKind
+               + ", and results of both differ in their last bits",
+           "--device " + before->deviceKind + ", or another folder for -out");
   if (before) {
     file_ = *before;
   } else {

@@ -100,9 +100,9 @@ bool RowClaim::create() const
     const auto there = std::filesystem::symlink_status(path_, ignored);
     if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there))
       return false;
-    throw Error(ExitCode::unwritableOutput, path_ + ": the row cannot be claimed, because this is a "
-                                                + kindOfFile(there.type())
-                                                + ". Allowed: nothing, or the file of another process.");
+    failAs(ExitCode::unwritableOutput, path_,
+           std::string("the row cannot be claimed, because this is a ") + kindOfFile(there.type()),
+           "nothing, or the file of another process");
   }
   const bool isWritten =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -112,9 +112,9 @@ bool RowClaim::create() const
   if (!isWritten) {
     if (file >= 0)
       unlink(path_.c_str());
-    throw Error(ExitCode::unwritableOutput,
-                path_ + ": the row cannot be claimed (" + std::strerror(failure)
-                    + "). Allowed: a folder that may be written to and has room.");
+    failAs(ExitCode::unwritableOutput, path_,
+           std::string("the row cannot be claimed (") + std::strerror(failure) + ")",
+           "a folder that may be written to and has room");
   }
   return true;
 }
@@ -124,9 +124,9 @@ bool RowClaim::take()
   std::error_code failure;
   std::filesystem::create_directories(folder_, failure);
   if (failure)
-    throw Error(ExitCode::unwritableOutput, folder_ + ": the folder of a row cannot be made ("
-                                                + failure.message()
-                                                + "). Allowed: a folder that may be written to.");
+    failAs(ExitCode::unwritableOutput, folder_,
+           "the folder of a row cannot be made (" + failure.message() + ")",
+           "a folder that may be written to");
   return create() || (isAbandoned() && removeAbandoned() && create());
 }
 

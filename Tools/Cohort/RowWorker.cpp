@@ -212,9 +212,10 @@ private:
     RunLog log(LogLevel::off);
     try {
       if (request["version"] != projectVersion())
-        throw Error(ExitCode::usage,
-                    "tessera-cohort: a row of version " + request["version"].get<std::string>()
-                        + " came to a worker of version " + projectVersion() + ". Allowed: one version.");
+        failAs(ExitCode::usage, "tessera-cohort",
+               "a row of version " + request["version"].get<std::string>() + " came to a worker of version "
+                   + projectVersion(),
+               "one version");
       RegisterOptions options{requestOf(request["request"]), "", false};
       options.commandLine = commandLineOf(options.request);
       runRegistration(registry_, options, "tessera-cohort", log, false,

@@ -18,10 +18,9 @@ const std::string suffix = "_xfm", ending = ".h5";
 
 [[noreturn]] void fail(const std::string& path, const std::string& wrong)
 {
-  throw Error(ExitCode::usage,
-              "--write " + path + ": it is nearly a name of BIDS for transforms, but " + wrong
-                  + ". Allowed: sub-X_from-A_to-B_mode-image_xfm.h5, with letters and digits as X, A and B; "
-                    "or --format NAME beside another name, without a JSON file.");
+  failAs(ExitCode::usage, "--write " + path, "it is nearly a name of BIDS for transforms, but " + wrong,
+         "sub-X_from-A_to-B_mode-image_xfm.h5, with letters and digits as X, A and B; or --format NAME "
+         "beside another name, without a JSON file");
 }
 
 bool isLabel(const std::string& text)

@@ -56,8 +56,8 @@ std::string transformFileOf(const std::string& path, const std::string& option)
   const nlohmann::json record = recordIn(path);
   const std::vector<std::string> transforms = transformsIn(record, path);
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::usage, option + ": " + path + ": a folder " + wrong
-                                     + ". Allowed: a transform file, or the folder of a run that is done.");
+    failAs(ExitCode::usage, option, path + ": a folder " + wrong,
+           "a transform file, or the folder of a run that is done");
   };
   if (record.is_null())
     fail("without a run.json, which tells the last stage");

@@ -56,8 +56,7 @@ LogLevel logLevelOf(const std::string& text)
   for (std::size_t i = 0; i < names.size(); ++i)
     if (text == names[i])
       return static_cast<LogLevel>(i);
-  throw Error(ExitCode::usage,
-              "-loglevel: \"" + text + "\": no such level. Allowed: off, error, warning, info.");
+  failAs(ExitCode::usage, "-loglevel", "\"" + text + "\": no such level", "off, error, warning, info");
 }
 
 RunLog::~RunLog()
@@ -69,8 +68,8 @@ RunLog::~RunLog()
 
 void RunLog::failToOpen(const std::string& wrong) const
 {
-  throw Error(ExitCode::unwritableOutput, path_ + ": the log cannot be written" + wrong
-                                              + ". Allowed: an output folder that is writable.");
+  failAs(ExitCode::unwritableOutput, path_, "the log cannot be written" + wrong,
+         "an output folder that is writable");
 }
 
 void RunLog::openFile(const std::string& path, FolderUse use)
@@ -181,9 +180,9 @@ void RunLog::finish()
 {
   clearProgress();
   if (failure_ != 0)
-    throw Error(ExitCode::unwritableOutput, path_ + ": the log could not be written to its end ("
-                                                + std::strerror(failure_)
-                                                + "). Allowed: a disk with room left.");
+    failAs(ExitCode::unwritableOutput, path_,
+           std::string("the log could not be written to its end (") + std::strerror(failure_) + ")",
+           "a disk with room left");
 }
 
 }

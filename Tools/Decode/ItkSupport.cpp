@@ -24,9 +24,9 @@ PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
       {ULONGLONG, PixelType::uint64}, {FLOAT, PixelType::float32},  {DOUBLE, PixelType::float64}};
   const auto found = types.find(io.GetComponentType());
   if (found == types.end())
-    throw Error(ExitCode::unreadableInput,
-                path + ": voxels of type " + io.GetComponentTypeAsString(io.GetComponentType())
-                    + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
+    failAs(ExitCode::unreadableInput, path,
+           "voxels of type " + io.GetComponentTypeAsString(io.GetComponentType()) + ": cannot be read",
+           "integers of 8 to 64 bits, float, double");
   return found->second;
 }
 

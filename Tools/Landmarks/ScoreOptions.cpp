@@ -20,7 +20,7 @@ const std::vector<std::string> wordOptions{"format", "dirlab"};
 
 [[noreturn]] void fail(const std::string& where, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, where + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, where, wrong, allowed);
 }
 
 bool isOneOf(const std::vector<std::string>& names, const std::string& name)

@@ -75,10 +75,8 @@ TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPair
 void requireKeypoints(std::size_t found)
 {
   if (found < minKeypoints)
-    throw Error(ExitCode::registrationFailed,
-                "-f: " + std::to_string(found)
-                    + " keypoints were found. Allowed: an image with structure in its mask, for at least "
-                    + std::to_string(minKeypoints) + ".");
+    failAs(ExitCode::registrationFailed, "-f", std::to_string(found) + " keypoints were found",
+           "an image with structure in its mask, for at least " + std::to_string(minKeypoints));
 }
 
 void reportStage(std::size_t kept, std::size_t keypoints, Log& log)
@@ -86,10 +84,9 @@ void reportStage(std::size_t kept, std::size_t keypoints, Log& log)
   log.info("Keypoints: " + std::to_string(keypoints) + ", of which " + std::to_string(kept)
            + " were found again.");
   if (kept < minKeypoints)
-    throw Error(
-        ExitCode::registrationFailed,
-        "-m: " + std::to_string(kept) + " of " + std::to_string(keypoints)
-            + " keypoints were found again. Allowed: images that show the same, near each other after -t0.");
+    failAs(ExitCode::registrationFailed, "-m",
+           std::to_string(kept) + " of " + std::to_string(keypoints) + " keypoints were found again",
+           "images that show the same, near each other after -t0");
 }
 
 template <int D>

@@ -65,8 +65,8 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
   const int dimension = readHeaderAndTell(option, path, reading, log).dimension;
   withContext(option, [&] {
     if (dimension != D)
-      throw Error(ExitCode::usage, path + ": an image of dimension " + std::to_string(dimension)
-                                       + ". Allowed: one of dimension " + std::to_string(D) + ", as -f is.");
+      failAs(ExitCode::usage, path, "an image of dimension " + std::to_string(dimension),
+             "one of dimension " + std::to_string(D) + ", as -f is");
     std::vector<std::string> notes;
     LoadedImage<D> loaded = readImage<D>(path, reading, notes, threads);
     for (const std::string& note : notes)
@@ -75,7 +75,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     side.finite = loaded.finiteVoxels;
     for (const std::size_t length : side.image->geometry.size)
       if (length < 2)
-        throw Error(ExitCode::usage, path + ": one voxel along an axis. Allowed: at least two along each.");
+        failAs(ExitCode::usage, path, "one voxel along an axis", "at least two along each");
     for (std::size_t d = 0; d < D; ++d)
       side.lastVoxel[d] = static_cast<double>(side.image->geometry.size[d] - 1);
   });
@@ -90,8 +90,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     const ImageGeometry<D>& grid = side.image->geometry;
     const Mask<D> inside{grid, maskOn<D>(Context{Device{}, threads}, grid, side)};
     if (std::ranges::count(inside.voxels, 1) == 0)
-      throw Error(ExitCode::usage,
-                  maskPath + ": no voxel of " + path + " lies in this mask. Allowed: a mask of this image.");
+      failAs(ExitCode::usage, maskPath, "no voxel of " + path + " lies in this mask", "a mask of this image");
     const VoxelBox<D> box = boundingBox<D>(inside);
     for (std::size_t d = 0; d < D; ++d) {
       side.firstVoxel[d] = static_cast<double>(box.first[d]);

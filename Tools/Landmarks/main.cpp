@@ -33,9 +33,9 @@ int run(std::vector<std::string> tokens, RunLog& log)
     return printText(version);
   const bool finds = command == "detect" || command == "track";
   if (command != "score" && !finds)
-    throw Error(ExitCode::usage,
-                "command line: " + (command.empty() ? "no command" : "\"" + command + "\": not known")
-                    + ". Allowed: tessera-landmarks score, detect, track.");
+    failAs(ExitCode::usage, "command line",
+           (command.empty() ? "no command" : "\"" + command + "\": not known"),
+           "tessera-landmarks score, detect, track");
   checkOptionsOf(command, arguments);
   setVerbosity(arguments, log);
   setPriority(arguments, log);

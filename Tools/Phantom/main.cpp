@@ -42,9 +42,8 @@ Vec<3> threeOf(const std::string& option, const std::string& text, double least,
     isRight = values[d] >= least && values[d] <= largest;
   }
   if (!isRight)
-    throw Error(ExitCode::usage,
-                option + ": \"" + text + "\": not one or three numbers. Allowed: numbers from "
-                    + significant(least, 6) + " to " + significant(largest, 6) + ", separated by x.");
+    failAs(ExitCode::usage, option, "\"" + text + "\": not one or three numbers",
+           "numbers from " + significant(least, 6) + " to " + significant(largest, 6) + ", separated by x");
   return values;
 }
 
@@ -119,8 +118,7 @@ try {
   options::store(options::parse_command_line(argc, argv, description), given);
   options::notify(given);
   if (!(liftMm >= 0 && liftMm <= 2 * LiverPhantom::usualLiftMm)) // the inversion converges
-    throw Error(ExitCode::usage,
-                "--lift: " + significant(liftMm, 6) + ": out of range. Allowed: 0 to 22 mm.");
+    failAs(ExitCode::usage, "--lift", significant(liftMm, 6) + ": out of range", "0 to 22 mm");
   Size<3> extents{voxels, voxels * 3 / 4, voxels * 5 / 8};
   Vec<3> spacingMm = threeOf("--spacing", spacing.empty() ? "1" : spacing, 0.01, 100);
   if (size.empty())

@@ -68,10 +68,8 @@ std::string componentPage(const Registry& registry, const std::string& name)
   if (!text.empty())
     return text;
   if (const std::vector<std::string> readers = readersOf(registry, name); !readers.empty())
-    throw Error(ExitCode::usage,
-                "--describe: \"" + name
-                    + "\": a parameter, not a component. Allowed: a component that reads it: "
-                    + joined(readers) + ".");
+    failAs(ExitCode::usage, "--describe", "\"" + name + "\": a parameter, not a component",
+           "a component that reads it: " + joined(readers));
   const std::string abbreviation = registry.meantByAbbreviation("", name);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component."
                                    + (abbreviation.empty() ? didYouMean(name, names) : abbreviation)

@@ -33,10 +33,8 @@ std::vector<std::string> stagesGiven(const Arguments& arguments, bool asElastix,
       files.push_back(shippedFolder() / (stage + ".txt"));
   for (const std::string& given : arguments.all("p")) {
     if (!asElastix && !given.ends_with(".txt") && !formatOf(given).empty())
-      throw Error(ExitCode::usage,
-                  given
-                      + ": an image, but -p takes the parameters of a stage. Allowed: -f or -m for images, "
-                        "and a parameter file (*.txt, *.toml) or its name for -p.");
+      failAs(ExitCode::usage, given, "an image, but -p takes the parameters of a stage",
+             "-f or -m for images, and a parameter file (*.txt, *.toml) or its name for -p");
     files.push_back(asElastix ? given : parameterFile(given));
     std::error_code unknown;
     if (!asElastix && !std::filesystem::exists(files.back(), unknown) && !unknown)
@@ -144,7 +142,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   options.checkOnly = arguments.has("check");
   options.measuresTime = arguments.has("time");
   if (options.measuresTime && !options.checkOnly)
-    throw Error(ExitCode::usage, "--time: it is not used without --check. Allowed: --check --time.");
+    failAs(ExitCode::usage, "--time", "it is not used without --check", "--check --time");
   if (!options.checkOnly)
     require(arguments, asElastix, "out", "-out FOLDER");
   RunRequest& request = options.request;

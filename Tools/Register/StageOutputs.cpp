@@ -97,13 +97,11 @@ void StageOutputs<D>::checkInitialIsAsWritten() const
   if (stage_.number == 0 || initial_.digest.empty())
     return;
   if (!std::filesystem::is_regular_file(path, ignored) || transformDigest(path) != initial_.digest)
-    throw Error(
-        ExitCode::unwritableOutput,
-        path
-            + ": this run wrote it, and since then something has replaced, changed or removed it. The "
-              "transform of stage "
-            + std::to_string(stage_.number + 1)
-            + " names it and was not written. Allowed: an output folder that nothing else writes to.");
+    failAs(ExitCode::unwritableOutput, path,
+           "this run wrote it, and since then something has replaced, changed or removed it. The transform "
+           "of stage "
+               + std::to_string(stage_.number + 1) + " names it and was not written",
+           "an output folder that nothing else writes to");
 }
 
 template <int D>

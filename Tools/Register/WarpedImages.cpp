@@ -71,10 +71,10 @@ void checkWarpedImages(const RunRequest& request)
         if (request.fromTime)
           requireAtTime(header, fixed, usesDirections);
         else if (header.dimension < fixed.dimension)
-          throw Error(ExitCode::usage,
-                      image.path + ": an image of dimension " + std::to_string(header.dimension)
-                          + ", where -f " + fixed.path + " has dimension " + std::to_string(fixed.dimension)
-                          + ". Allowed: that dimension; images of one time of a series with --from-time N.");
+          failAs(ExitCode::usage, image.path,
+                 "an image of dimension " + std::to_string(header.dimension) + ", where -f " + fixed.path
+                     + " has dimension " + std::to_string(fixed.dimension),
+                 "that dimension; images of one time of a series with --from-time N");
       });
   namedImages(warpingOf(request), {});
 }

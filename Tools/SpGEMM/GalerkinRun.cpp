@@ -39,9 +39,8 @@ Context deviceOf(const SpGemmArguments& asked, int threads, const std::vector<Cs
 void requirePatternOfA(const MatrixPattern& wanted, const MatrixPattern& given, const std::string& path)
 {
   const auto fail = [&](const std::string& what) {
-    throw Error(ExitCode::unreadableInput,
-                path + ": " + what
-                    + " in A. Allowed: matrices with the pattern of A, for other numbers in it.");
+    failAs(ExitCode::unreadableInput, path, what + " in A",
+           "matrices with the pattern of A, for other numbers in it");
   };
   if (given.rows != wanted.rows || given.columns != wanted.columns)
     fail(std::to_string(given.rows) + " x " + std::to_string(given.columns) + ", other than the "

@@ -212,9 +212,9 @@ private:
       return *whole;
     constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers as well
     if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
-      throw Error(ExitCode::usage, "--scale " + asked_.scaleText
-                                       + ": not a whole number of 64 bits, but the matrices hold integers. "
-                                         "Allowed: whole numbers, or --precision f64.");
+      failAs(ExitCode::usage, "--scale " + asked_.scaleText,
+             "not a whole number of 64 bits, but the matrices hold integers",
+             "whole numbers, or --precision f64");
     return static_cast<V>(*asked_.scale);
   }
 
@@ -308,10 +308,11 @@ private:
                            : std::is_integral_v<V> ? 0
                                                    : unit * (4 + static_cast<double>(right().rows));
     if (comparison_->misplaced > 0 || !(comparison_->largestError <= allowed))
-      throw Error(ExitCode::registrationFailed,
-                  "--check: " + std::to_string(comparison_->misplaced) + " entries are misplaced, and the "
-                      + "largest relative error is " + significant(comparison_->largestError, 3)
-                      + ". Allowed: none, and " + significant(allowed, 3) + ".");
+      failAs(ExitCode::registrationFailed, "--check",
+             std::to_string(comparison_->misplaced)
+                 + " entries are misplaced, and the largest relative error is "
+                 + significant(comparison_->largestError, 3),
+             "none, and " + significant(allowed, 3));
     log_.info("Check: equal to a plain product in " + std::string(std::is_integral_v<V> ? "int64" : "double")
               + " but for a relative error of " + significant(comparison_->largestError, 3) + ".");
   }
@@ -340,8 +341,7 @@ private:
     for (const V value : c.value)
       sum = ring.add(sum, value);
     if (ring.overflowed)
-      throw Error(ExitCode::usage,
-                  "--sum: it is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+      failAs(ExitCode::usage, "--sum", "it is beyond 64 bits", "smaller integers, or precision f64");
     if (const auto number = static_cast<double>(sum); std::isfinite(number))
       sum_ = sum;
     else // JSON has no such number

@@ -190,9 +190,8 @@ void checkFolder(const SpGemmArguments& asked)
                             ? numberIn<std::size_t>(name.substr(3, name.size() - 7))
                             : std::nullopt;
     if (number && (*number > asked.values.size() || !entry.is_regular_file(ignored)))
-      throw Error(ExitCode::unwritableOutput,
-                  galerkinFile(asked.output, *number)
-                      + ": left there by another run. Allowed: a folder without it.");
+      failAs(ExitCode::unwritableOutput, galerkinFile(asked.output, *number), "left there by another run",
+             "a folder without it");
   }
 }
 

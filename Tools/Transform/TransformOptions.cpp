@@ -100,9 +100,8 @@ std::vector<std::string> pathsOfList(const std::string& option, const std::strin
 {
   constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // which some editors put before UTF-8 text
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::usage, option + " @" + list + ": " + wrong
-                                     + ". Allowed: a text file with the path of an image on each line; lines "
-                                       "that begin with # are comments.");
+    failAs(ExitCode::usage, option + " @" + list, wrong,
+           "a text file with the path of an image on each line; lines that begin with # are comments");
   };
   const TextFile read = readTextFile(list);
   if (!read.failure.empty())

@@ -88,9 +88,9 @@ TransformRecord::TransformRecord(const TransformOptions& options, std::string fo
   std::error_code failure;
   std::filesystem::remove(folder_ + name, failure);
   if (failure)
-    throw Error(ExitCode::unwritableOutput,
-                folder_ + name + ": the record of an earlier run cannot be removed (" + failure.message()
-                    + "). Allowed: an output folder in which it is a file.");
+    failAs(ExitCode::unwritableOutput, folder_ + name,
+           "the record of an earlier run cannot be removed (" + failure.message() + ")",
+           "an output folder in which it is a file");
   const std::lock_guard lock(currentMutex);
   current = this;
 }

@@ -69,11 +69,9 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
     cost.log("  NumberOfGradientMeasurements to estimate sigma_i: " + std::to_string(count));
     constexpr std::size_t most = 1 << 20; // which takes hours
     if (count > most)
-      throw Error(
-          ExitCode::registrationFailed,
-          "automatic step sizes: " + std::to_string(count)
-              + " gradients would have to be measured. Allowed: (Scales ...) that are less extreme, or a "
-                "count, (NumberOfGradientMeasurements ...).");
+      failAs(ExitCode::registrationFailed, "automatic step sizes",
+             std::to_string(count) + " gradients would have to be measured",
+             "(Scales ...) that are less extreme, or a count, (NumberOfGradientMeasurements ...)");
   }
   cost.log("  Sampling gradients ...");
   const Stopwatch watch;

@@ -61,11 +61,11 @@ struct Gravity {
   Vec<D> center(const std::string& side) const
   {
     if (mass == 0 || !std::isfinite(mass))
-      throw Error(ExitCode::registrationFailed,
-                  "CenterOfGravity: the intensities of the " + side + " image" + " add up to "
-                      + std::to_string(mass)
-                      + ": it has no centre of gravity. Allowed: (AutomaticTransformInitializationMethod "
-                        "\"GeometricalCenter\"), or a mask with voxels that are not 0.");
+      failAs(ExitCode::registrationFailed, "CenterOfGravity",
+             "the intensities of the " + side + " image add up to " + std::to_string(mass)
+                 + ": it has no centre of gravity",
+             "(AutomaticTransformInitializationMethod \"GeometricalCenter\"), or a mask with voxels that are "
+             "not 0");
     Vec<D> result;
     for (int d = 0; d < D; ++d)
       result[d] = moment[d] / mass;

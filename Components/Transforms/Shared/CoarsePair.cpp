@@ -97,10 +97,9 @@ void measureInBins(Image<D>& image, const std::string& side)
     high = sorted.back();
   }
   if (low == high)
-    throw Error(ExitCode::registrationFailed,
-                "(AutomaticTransformInitializationMethod \"Search\"): the " + side
-                    + " image has only one intensity (in its mask). Allowed: images with contrast, or the "
-                      "method \"GeometricalCenter\".");
+    failAs(ExitCode::registrationFailed, "(AutomaticTransformInitializationMethod \"Search\")",
+           "the " + side + " image has only one intensity (in its mask)",
+           "images with contrast, or the method \"GeometricalCenter\"");
   for (float& value : image.voxels) // those that are no numbers stay so
     value = static_cast<float>(std::clamp((value - low) / (high - low), 0.0, 1.0) * (binCount - 1));
 }

@@ -63,7 +63,7 @@ void addBands(const BendingBands& bands, int derivative, double factor, const do
 
 [[noreturn]] void refuse(const std::string& what, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "exact bending energy: " + what + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, "exact bending energy", what, allowed);
 }
 
 template <int D>

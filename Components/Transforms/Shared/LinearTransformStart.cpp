@@ -180,9 +180,9 @@ template <int D>
 std::vector<double> LinearTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint, centerMm_))
-    throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint.name)
-                                               + ": missing or incomplete. Allowed: the " + std::to_string(D)
-                                               + " coordinates of the centre of rotation in mm.");
+    failAs(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint.name),
+           "missing or incomplete",
+           "the " + std::to_string(D) + " coordinates of the centre of rotation in mm");
   return readTransformParameters(transformFile, parameterCount_,
                                  this->name() + " in " + std::to_string(D) + "D");
 }

@@ -234,10 +234,9 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
   const CoarsePair<D> fine(onCpu, start, finePoints<D>);
   refineAll<D>(onCpu, fine, &CoarsePair<D>::fit, turns, coarseAngle / 10, coarseAngle / 60, best);
   if (!std::isfinite(best.front().fit.gain))
-    throw Error(ExitCode::registrationFailed,
-                "(AutomaticTransformInitializationMethod \"Search\"): no turn and shift was found by which "
-                "half of the smaller image lies in the other one. Allowed: masks and images that show the "
-                "same object, or the method \"GeometricalCenter\".");
+    failAs(ExitCode::registrationFailed, "(AutomaticTransformInitializationMethod \"Search\")",
+           "no turn and shift was found by which half of the smaller image lies in the other one",
+           "masks and images that show the same object, or the method \"GeometricalCenter\"");
   std::vector<Candidate<D>> found{likeliest<D>(best)};
   refineAll<D>(onCpu, fine, &CoarsePair<D>::fit, turns, coarseAngle / 80, coarseAngle / 120, found);
   return {coarse.centerMm(), found.front().translationMm, found.front().rotation};

@@ -28,15 +28,14 @@ std::vector<double> readDoubles(const std::string& path, std::size_t expected, c
   const bool isFile = std::filesystem::is_regular_file(path, ignored);
   const std::uint64_t bytes = isFile ? file.size() : 0;
   if (!isFile || bytes != expected * sizeof(double))
-    throw Error(ExitCode::unreadableInput, where + ": " + path + " has " + std::to_string(bytes)
-                                               + " bytes, not 8 times " + std::to_string(expected)
-                                               + " parameters (" + because
-                                               + "). Allowed: a file of that many little-endian doubles.");
+    failAs(ExitCode::unreadableInput, where,
+           path + " has " + std::to_string(bytes) + " bytes, not 8 times " + std::to_string(expected)
+               + " parameters (" + because + ")",
+           "a file of that many little-endian doubles");
   std::vector<double> values(expected);
   file.read(0, values.data(), bytes);
   if (std::ranges::any_of(values, [](double value) { return !std::isfinite(value); }))
-    throw Error(ExitCode::unreadableInput,
-                where + ": " + path + " holds numbers that are not finite. Allowed: finite numbers.");
+    failAs(ExitCode::unreadableInput, where, path + " holds numbers that are not finite", "finite numbers");
   return values;
 }
 

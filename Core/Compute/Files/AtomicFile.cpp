@@ -39,8 +39,7 @@ int syncToDisk(const std::string& path)
 
 [[noreturn]] void failByLimitOfFiles(const std::string& path, const std::string& wrong)
 {
-  throw Error(ExitCode::outOfMemory,
-              path + ": " + wrong + ". Allowed: a higher limit of open files (ulimit -n).");
+  failAs(ExitCode::outOfMemory, path, wrong, "a higher limit of open files (ulimit -n)");
 }
 
 /// Throws if a call failed by the limit of open files, which threads may keep no longer when fail() looks.
@@ -69,15 +68,14 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
   const std::string name = fs::path(path).filename().string();
   std::error_code ignored;
   if (name.size() > NAME_MAX)
-    throw Error(ExitCode::usage, path + ": its name has " + std::to_string(name.size())
-                                     + " bytes. Allowed: names of at most " + std::to_string(NAME_MAX)
-                                     + " bytes.");
+    failAs(ExitCode::usage, path, "its name has " + std::to_string(name.size()) + " bytes",
+           "names of at most " + std::to_string(NAME_MAX) + " bytes");
   // Moving a file to its place would take that of a device away, such as /dev/null.
   const fs::file_status there = fs::status(path, ignored);
   if (name.empty() || (fs::exists(there) && !fs::is_regular_file(there)))
-    throw Error(ExitCode::unwritableOutput,
-                path + ": this is a " + kindOfFile(there.type())
-                    + ", not a file. Allowed: the name of a file, or of nothing.");
+    failAs(ExitCode::unwritableOutput, path,
+           std::string("this is a ") + kindOfFile(there.type()) + ", not a file",
+           "the name of a file, or of nothing");
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
   static std::mutex mutex;

@@ -65,9 +65,9 @@ std::string requireDiskRoom(const std::string& where, const std::string& folder,
                             + (largest->isCompressed ? " before compression" : ""),
                     has = "; " + memoryText(room) + " are free there";
   if (least > room)
-    throw Error(ExitCode::unwritableOutput,
-                where + ": the results take at least " + memoryText(least) + " (" + sizes + ")" + has
-                    + ". Allowed: a folder on a disk with more room, or fewer or smaller results.");
+    failAs(ExitCode::unwritableOutput, where,
+           "the results take at least " + memoryText(least) + " (" + sizes + ")" + has,
+           "a folder on a disk with more room, or fewer or smaller results");
   return where + ": the results may take up to " + memoryText(most) + " (" + sizes + ")" + has + ".";
 }
 

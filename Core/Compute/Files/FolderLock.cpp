@@ -26,10 +26,8 @@ LockResult lockDescriptor(int descriptor, LockKind kind, std::chrono::millisecon
 
 void failBusyFolder(const std::string& folder)
 {
-  throw Error(ExitCode::unwritableOutput,
-              "-out: \"" + folder
-                  + "\": another run writes to this folder now. Allowed: a folder for each run, or to start "
-                    "this one when the other has ended.");
+  failAs(ExitCode::unwritableOutput, "-out", "\"" + folder + "\": another run writes to this folder now",
+         "a folder for each run, or to start this one when the other has ended");
 }
 
 FolderLock::FolderLock(const std::string& folder)

@@ -124,8 +124,9 @@ void requireMemory(double bytes, const std::string& what, const std::string& all
     return;
   const double available = availableMemoryBytes();
   if (bytes > available)
-    throw Error(ExitCode::outOfMemory, what + ": about " + gigabytes(bytes) + " of memory are needed, "
-                                           + gigabytes(available) + " are free. Allowed: " + allowed + ".");
+    failAs(ExitCode::outOfMemory, what,
+           "about " + gigabytes(bytes) + " of memory are needed, " + gigabytes(available) + " are free",
+           allowed);
 }
 
 void giveFreedMemoryBack()

@@ -88,8 +88,8 @@ Message ask(DecoderProcess& process, const Message& request, const std::string& 
   } catch (const Message::Damaged&) {
     throw Crashed();
   }
-  throw Error(ExitCode::outOfMemory,
-              path + ": it needs more memory than there is. Allowed: a smaller image, or more memory.");
+  failAs(ExitCode::outOfMemory, path, "it needs more memory than there is",
+         "a smaller image, or more memory");
 }
 
 Message askToRead(DecoderProcess& process, const Message& request, const std::string& path)
@@ -119,9 +119,9 @@ void order(const AtomicFile& file, const std::string& failed, const Message& req
     ask(*process, request, file.path());
   } catch (const Crashed&) {
     if (memoryIsLimited())
-      throw Error(ExitCode::outOfMemory, file.path()
-                                             + ": the library that writes this format has crashed under a "
-                                               "limit of memory. Allowed: a higher limit (ulimit -v).");
+      failAs(ExitCode::outOfMemory, file.path(),
+             "the library that writes this format has crashed under a limit of memory",
+             "a higher limit (ulimit -v)");
     wrong = "the library that writes this format has crashed";
   } catch (const Error& error) {
     if (error.code() != ExitCode::unreadableInput)

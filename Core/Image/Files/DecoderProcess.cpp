@@ -182,11 +182,11 @@ DecoderProcess::DecoderProcess()
   posix_spawn_file_actions_destroy(&actions);
   close(socket);
   if (failure == ENOENT || failure == EACCES || failure == ENOEXEC)
-    throw Error(ExitCode::device,
-                program + ": this program, which reads and writes all but plain NIfTI, MetaImage and NRRD, "
-                    + (failure == ENOENT ? "is missing" : "cannot be started")
-                    + ". Allowed: tessera-decode beside the other programs of Tessera, or in "
-                      "../libexec/tessera, where packages have it.");
+    failAs(ExitCode::device, program,
+           std::string("this program, which reads and writes all but plain NIfTI, MetaImage and NRRD, ")
+               + (failure == ENOENT ? "is missing" : "cannot be started"),
+           "tessera-decode beside the other programs of Tessera, or in ../libexec/tessera, where packages "
+           "have it");
   if (failure != 0)
     failBySystem(failure);
 }
@@ -210,10 +210,8 @@ bool DecoderProcess::lackedMemory()
 {
   const int state = wait(), notLoaded = 127;
   if (WIFEXITED(state) && WEXITSTATUS(state) == notLoaded)
-    throw Error(ExitCode::outOfMemory,
-                decoderFile()
-                    + ": the system could not load this program. Allowed: its shared libraries, and higher "
-                      "limits of memory (ulimit -v) and open files (ulimit -n).");
+    failAs(ExitCode::outOfMemory, decoderFile(), "the system could not load this program",
+           "its shared libraries, and higher limits of memory (ulimit -v) and open files (ulimit -n)");
   return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL
                             : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
 }

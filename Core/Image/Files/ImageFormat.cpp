@@ -117,8 +117,7 @@ std::string formatOf(const std::string& path)
 void checkWritable(const std::string& format, int dimension, PixelType type, int components)
 {
   const auto refuse = [&](const std::string& wrong, const std::string& allowed) {
-    throw Error(ExitCode::unwritableOutput,
-                "image format \"" + format + "\": " + wrong + ". Allowed: " + allowed + ".");
+    failAs(ExitCode::unwritableOutput, "image format \"" + format + "\"", wrong, allowed);
   };
   const Format* known = find(format);
   if (!known)

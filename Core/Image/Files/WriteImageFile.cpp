@@ -39,10 +39,8 @@ ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D
   checkWritable(formatOf(path), D, type, components);
   checkHoldsGrid(formatOf(path), geometry);
   if (!writes(path, geometry, components))
-    throw Error(ExitCode::unwritableOutput,
-                path
-                    + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, and for "
-                      "one component a voxel also nii and nii.gz.");
+    failAs(ExitCode::unwritableOutput, path, "files of this kind cannot be written slab by slab",
+           "mha, mhd, nrrd, and for one component a voxel also nii and nii.gz");
   stream_ = std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads,
                                           ImageStream::ChangeHead{}, digests);
 }

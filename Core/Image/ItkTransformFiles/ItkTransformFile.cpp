@@ -34,9 +34,8 @@ void writeItkTransforms(const std::string& path, const std::vector<ItkTransform>
 {
   if (!std::ranges::count(std::array{".tfm", ".txt", ".h5", ".hdf5", ".hdf"},
                           std::filesystem::path(path).extension().string()))
-    throw Error(ExitCode::unwritableOutput,
-                path + ": the extension is not that of a transform file. Allowed: " + itkTransformFiles
-                    + ".");
+    failAs(ExitCode::unwritableOutput, path, "the extension is not that of a transform file",
+           itkTransformFiles);
   AtomicFile file(path);
   if (transforms.empty())
     file.fail("there is no transform to write");

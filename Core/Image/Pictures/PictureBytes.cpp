@@ -90,8 +90,8 @@ std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width
   jpeg.err = jpeg_std_error(&errors);
   // It must not return. The picture is valid, so only memory can be missing.
   errors.error_exit = [](j_common_ptr) {
-    throw Error(ExitCode::outOfMemory, "a picture of the report cannot be encoded: there is too little "
-                                       "memory. Allowed: more memory, or a run without --report.");
+    failAs(ExitCode::outOfMemory, "a picture of the report cannot be encoded", "there is too little memory",
+           "more memory, or a run without --report");
   };
   jpeg_create_compress(&jpeg);
   jpeg_mem_dest(&jpeg, &bytes, &count);

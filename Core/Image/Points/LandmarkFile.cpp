@@ -92,9 +92,8 @@ LandmarkFormat landmarkFormatOf(const std::string& name, const std::string& wher
   for (int i = 0; i < 5; ++i)
     if (name == names[i])
       return static_cast<LandmarkFormat>(i);
-  throw Error(ExitCode::usage,
-              where + ": \"" + name
-                  + "\" is no format of landmarks. Allowed: automatic, elastix, vtk, dirlab, csv.");
+  failAs(ExitCode::usage, where, "\"" + name + "\" is no format of landmarks",
+         "automatic, elastix, vtk, dirlab, csv");
 }
 
 template <int D>
@@ -132,8 +131,8 @@ ImageGeometry<3> dirLabGrid(const std::string& name, const std::string& where)
   for (const DirLabImage& image : dirLabImages)
     if (name == image.name)
       return {{image.inPlane, image.inPlane, image.slices}, {image.spacingMm, image.spacingMm, 2.5}, {}};
-  throw Error(ExitCode::usage,
-              where + ": \"" + name + "\" is no case of DIR-Lab. Allowed: 4DCT1 to 4DCT10, COPD1 to COPD10.");
+  failAs(ExitCode::usage, where, "\"" + name + "\" is no case of DIR-Lab",
+         "4DCT1 to 4DCT10, COPD1 to COPD10");
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS_TO_4(readLandmarks<D>);

@@ -39,7 +39,7 @@ PixelType parsePixelType(const std::string& text, const std::string& where)
   }
   for (const Names& entry : names)
     allowed += std::string(", ") + entry.sized;
-  throw Error(ExitCode::usage, where + ": \"" + text + "\": no such pixel type. Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, where, "\"" + text + "\": no such pixel type", allowed);
 }
 
 std::string pixelTypeName(PixelType type)

@@ -86,8 +86,8 @@ struct Axis {
     for (std::size_t v = 0; v < voxels; ++v) {
       const AxisSupport support = supportOf(axis, static_cast<int>(v), order);
       if (!support.inside)
-        throw Error(ExitCode::usage, "fitting a B-spline: a voxel lies outside of the grid's support. "
-                                     "Allowed: grids that cover the lattice.");
+        failAs(ExitCode::usage, "fitting a B-spline", "a voxel lies outside of the grid's support",
+               "grids that cover the lattice");
       double* w = weights.data() + v * taps;
       withConstant<1, 3>(order, [&]<int Order>() { axisWeights<Order>(support, w); });
       starts[v] = static_cast<std::size_t>(support.start);
@@ -318,8 +318,8 @@ std::vector<double> fitBSpline(const Context& context, const BSplineGrid<D>& gri
 {
   const auto field = alignedFieldOf(grid, displacementsMm.geometry);
   if (!field)
-    throw Error(ExitCode::usage, "fitting a B-spline: its grid does not run along the axes of the lattice. "
-                                 "Allowed: a grid of the same direction that is not cyclic.");
+    failAs(ExitCode::usage, "fitting a B-spline", "its grid does not run along the axes of the lattice",
+           "a grid of the same direction that is not cyclic");
   const Fit<D> fit(context, *field, displacementsMm);
   const std::size_t voxels = displacementsMm.geometry.voxelCount();
   const AffineMap<D> pointFromIndex = displacementsMm.geometry.pointFromIndex();

@@ -88,8 +88,7 @@ constexpr double maxControlPoints = 1e9;
 
 [[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong
-                                   + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm", wrong, allowed);
 }
 
 }

@@ -44,17 +44,18 @@ AffineMap<D> inverseOfLinear(const AffineMap<D>& map)
       finite = finite && std::isfinite(result.matrix[d][e]);
   }
   if (!finite)
-    throw Error(ExitCode::usage, "the inverse of a transform: its linear part maps the space to a plane, a "
-                                 "line or a point (its matrix is singular): it has no inverse. Allowed: "
-                                 "scales other than 0, and axes that span the space.");
+    failAs(ExitCode::usage, "the inverse of a transform",
+           "its linear part maps the space to a plane, a line or a point (its matrix is singular): it has no "
+           "inverse",
+           "scales other than 0, and axes that span the space");
   return result;
 }
 
 void failWithoutNumber()
 {
-  throw Error(ExitCode::unreadableInput,
-              "the inverse of a transform: the transform gives no number at a finite point (a field of "
-              "displacements may hold NaN). Allowed: transforms that map every point to finite numbers.");
+  failAs(ExitCode::unreadableInput, "the inverse of a transform",
+         "the transform gives no number at a finite point (a field of displacements may hold NaN)",
+         "transforms that map every point to finite numbers");
 }
 
 /// Searches for a batch of points.

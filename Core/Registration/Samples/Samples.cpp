@@ -223,8 +223,8 @@ VoxelBox<D> boundingBox(const Mask<D>& mask)
 {
   const auto found = boxOf<D>(mask.geometry.size, mask.voxels, [](std::uint8_t voxel) { return voxel != 0; });
   if (!found)
-    throw Error(ExitCode::unreadableInput,
-                "mask: every voxel is 0: nothing lies inside. Allowed: a mask with voxels that are not 0.");
+    failAs(ExitCode::unreadableInput, "mask", "every voxel is 0: nothing lies inside",
+           "a mask with voxels that are not 0");
   return *found;
 }
 

@@ -13,9 +13,9 @@ void requireSeries(const ImageGeometry<D>& image, const std::string& what)
   constexpr double tolerance = 1e-5; // of direction cosines in files
   const std::string size = std::to_string(image.size[time]);
   if (image.size[time] < 2)
-    throw Error(ExitCode::unreadableInput,
-                what + ": the last axis is time, and has " + size
-                    + " slice: one time only. Allowed: a series of two times or more.");
+    failAs(ExitCode::unreadableInput, what,
+           "the last axis is time, and has " + size + " slice: one time only",
+           "a series of two times or more");
   for (int d = 0; d < D; ++d) {
     const double wanted = d == time ? 1 : 0;
     if (std::abs(image.direction[d][time] - wanted) > tolerance

@@ -123,10 +123,9 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
   MaskPointer<D> eroded =
       erodeMask<D>(context, part, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
   if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
-    throw Error(ExitCode::unreadableInput,
-                parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
-                    + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
-                    + erosionOf(side).name + " \"false\"), or a larger mask.");
+    failAs(ExitCode::unreadableInput, parameters.where(erosionOf(side).name),
+           "level " + std::to_string(level) + ": the erosion for this level leaves no voxel of the mask",
+           "(" + erosionOf(side).name + " \"false\"), or a larger mask");
   return part == mask ? eroded : intersectionOf<D>(mask, eroded);
 }
 

@@ -93,12 +93,12 @@ std::vector<std::string> componentNames(const Parameters& parameters, const std:
     if (const std::string name = names.empty() ? defaultName(parameters, key) : ""; !name.empty())
       names = {name};
     if (names.empty() && key.mandatory)
-      throw Error(ExitCode::usage, parameters.map().fileName() + ": (" + role + "): not given"
-                                       + (parameters.map().find("TransformParameters")
-                                              ? ": this is a transform file, which -t0 takes"
-                                              : "")
-                                       + ". Allowed: a component of this role; "
-                                       + "--list-components lists them.");
+      failAs(ExitCode::usage, parameters.map().fileName(),
+             "(" + role + "): not given"
+                 + (parameters.map().find("TransformParameters")
+                        ? ": this is a transform file, which -t0 takes"
+                        : ""),
+             "a component of this role; --list-components lists them");
     return names;
   }
   throw Error(ExitCode::usage, role + ": no such role of components.");

@@ -135,9 +135,9 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
                                      std::span<const double> parameters, std::span<double> gradient)
 {
   if (!gradient.empty() && !level_.interpolator->hasGradient())
-    throw Error(ExitCode::usage, parameters_.where("Interpolator")
-                                     + ": the interpolator has no gradient at order 0, and the optimizer "
-                                       "needs one. Allowed: BSplineInterpolationOrder 1 to 5.");
+    failAs(ExitCode::usage, parameters_.where("Interpolator"),
+           "the interpolator has no gradient at order 0, and the optimizer needs one",
+           "BSplineInterpolationOrder 1 to 5");
   const auto evaluateBy = [&](auto& passes, const auto& target) {
     const SampleCount count = passes.accumulate(context, target, !gradient.empty());
     this->checkValid(count.valid, count.asked);

@@ -92,9 +92,9 @@ IntensityRange intensityRange(const Context& context, const ImagePointer<D>& ima
   for (const Extremes& chunk : found)
     all.merge(chunk);
   if (all.lowest > all.highest)
-    throw Error(ExitCode::unreadableInput,
-                name + ": no voxel with a value" + (mask ? " lies inside its mask" : "")
-                    + ". Allowed: an image with values and a mask that overlaps it.");
+    failAs(ExitCode::unreadableInput, name,
+           std::string("no voxel with a value") + (mask ? " lies inside its mask" : ""),
+           "an image with values and a mask that overlaps it");
   return {all.lowest, all.highest};
 }
 

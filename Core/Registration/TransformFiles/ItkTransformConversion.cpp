@@ -17,10 +17,10 @@ const ItkTransformClass& classOf(const ItkTransform& transform, std::size_t dime
 {
   const std::size_t given = itkDimension(transform.className);
   if (given != 0 && given != dimension)
-    throw Error(ExitCode::unreadableInput,
-                path + ": " + transform.className + ": a transform in " + std::to_string(given) + "D where "
-                    + std::to_string(dimension)
-                    + "D is needed. Allowed: transforms of the images' dimension.");
+    failAs(ExitCode::unreadableInput, path,
+           transform.className + ": a transform in " + std::to_string(given) + "D where "
+               + std::to_string(dimension) + "D is needed",
+           "transforms of the images' dimension");
   const ItkTransformClass* const found = findItkTransformClass(transform.className, dimension);
   if (!found)
     failToReadItkClass(path, transform.className);
@@ -30,9 +30,10 @@ const ItkTransformClass& classOf(const ItkTransform& transform, std::size_t dime
 void checkFixedCount(const ItkTransform& transform, std::size_t least, const std::string& path)
 {
   if (transform.fixedParameters.size() < least)
-    throw Error(ExitCode::unreadableInput,
-                path + ": " + transform.className + ": " + std::to_string(transform.fixedParameters.size())
-                    + " fixed parameters. Allowed: " + std::to_string(least) + ".");
+    failAs(ExitCode::unreadableInput, path,
+           transform.className + ": " + std::to_string(transform.fixedParameters.size())
+               + " fixed parameters",
+           std::to_string(least));
 }
 
 ParameterEntry entryOf(const std::string& name, const double* first, std::size_t count)
@@ -148,7 +149,7 @@ ChainPointer<D> chainFromItk(const std::vector<ItkTransform>& transforms, const 
                              const std::string& path, const Parameters::Warn& warn, ChainPointer<D> initial)
 {
   if (transforms.empty())
-    throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
+    failAs(ExitCode::unreadableInput, path, "no transform in it", "a file with at least one");
   ChainPointer<D> chain = std::move(initial);
   for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
     if (partsOfItkName(transform->className).front() == itkFieldName) {
@@ -172,14 +173,12 @@ template <int D>
 ChainPointer<D> chainFromField(VectorImage<D> field, const Registry& registry, const std::string& path)
 {
   if (field.components != D)
-    throw Error(ExitCode::unreadableInput,
-                path + ": an image of " + std::to_string(field.components)
-                    + " component(s) is no field of displacements. Allowed: " + std::to_string(D)
-                    + ", a displacement in mm along each axis.");
+    failAs(ExitCode::unreadableInput, path,
+           "an image of " + std::to_string(field.components) + " component(s) is no field of displacements",
+           std::to_string(D) + ", a displacement in mm along each axis");
   for (const float value : field.voxels)
     if (!std::isfinite(value))
-      throw Error(ExitCode::unreadableInput,
-                  path + ": a displacement is " + realText(value) + ". Allowed: finite numbers of mm.");
+      failAs(ExitCode::unreadableInput, path, "a displacement is " + realText(value), "finite numbers of mm");
   const Parameters none(std::make_shared<ParameterMap>(path), "", D, 1);
   const std::shared_ptr<Transform<D>> transform =
       registry.create<Transform<D>>("DeformationFieldTransform", none, path);

@@ -18,14 +18,13 @@ struct OpenTransformFile {
   {
     const std::string canonical = std::filesystem::weakly_canonical(path).string();
     if (std::ranges::find(open, canonical) != open.end())
-      throw Error(ExitCode::unreadableInput,
-                  path + ": it is its own initial transform, through " + std::to_string(open.size())
-                      + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
+      failAs(ExitCode::unreadableInput, path,
+             "it is its own initial transform, through " + std::to_string(open.size()) + " file(s)",
+             "a chain that ends with \"NoInitialTransform\"");
     if (constexpr std::size_t longestChain = 200; open.size() == longestChain)
-      throw Error(ExitCode::unreadableInput, path + ": it is initial transform number "
-                                                 + std::to_string(longestChain)
-                                                 + " of the first file. Allowed: a chain of at most "
-                                                 + std::to_string(longestChain) + " files.");
+      failAs(ExitCode::unreadableInput, path,
+             "it is initial transform number " + std::to_string(longestChain) + " of the first file",
+             "a chain of at most " + std::to_string(longestChain) + " files");
     open.push_back(canonical);
   }
   ~OpenTransformFile() { open.pop_back(); }

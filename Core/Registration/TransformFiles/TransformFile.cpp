@@ -82,9 +82,8 @@ void refuseParameterFile(const ParameterMap& map, const std::string& allowed)
   const auto has = [&](const char* name) { return map.find(name) != nullptr; };
   if ((has("Registration") || has("Metric") || has("Optimizer")) && !has("NumberOfParameters")
       && !has("TransformParameters"))
-    throw Error(ExitCode::unreadableInput,
-                map.fileName() + ": this is a parameter file, not a transform file. Allowed: " + allowed
-                    + ".");
+    failAs(ExitCode::unreadableInput, map.fileName(), "this is a parameter file, not a transform file",
+           allowed);
 }
 
 /// Whether a line of the file begins as the one that names the transform.
@@ -108,13 +107,13 @@ ParameterMap readParametersOf(const std::string& path, const std::string& allowe
     if (error.code() != ExitCode::usage || !fs::is_regular_file(path) || namesTransform(path))
       throw;
   }
-  throw Error(ExitCode::unreadableInput, path + ": this is no transform file. Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, path, "this is no transform file", allowed);
 }
 
 TransformMap readMap(const std::string& path, const std::string& allowed, const Parameters::Warn& warn)
 {
   if (std::error_code ignored; !fs::exists(path, ignored))
-    throw Error(ExitCode::unreadableInput, path + ": no such file. Allowed: " + allowed + ".");
+    failAs(ExitCode::unreadableInput, path, "no such file", allowed);
   std::vector<std::string> notes;
   auto map = std::make_shared<ParameterMap>(readParametersOf(path, allowed, notes));
   refuseParameterFile(*map, allowed);

@@ -16,9 +16,8 @@ namespace {
 void requireFinite(const std::string& name, double number)
 {
   if (!std::isfinite(number))
-    throw Error(ExitCode::unwritableOutput,
-                "(" + name + "): " + realText(number)
-                    + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+    failAs(ExitCode::unwritableOutput, "(" + name + ")",
+           realText(number) + " cannot be written to a transform parameter file", "finite numbers");
 }
 
 /// The text of one file while it is written.
@@ -63,10 +62,8 @@ private:
   const std::string& checked(const std::string& name, const std::string& value)
   {
     if (value.find_first_of("\"\n\r") != std::string::npos || value.find("//") != std::string::npos)
-      throw Error(
-          ExitCode::unwritableOutput,
-          "(" + name + " \"" + value
-              + "\"): no parameter file can hold a quote, a line break or //. Allowed: another name.");
+      failAs(ExitCode::unwritableOutput, "(" + name + " \"" + value + "\")",
+             "no parameter file can hold a quote, a line break or //", "another name");
     const std::size_t refused = value.find_first_of(",;!@#$%&|<>?");
     if (refused != std::string::npos && reported_.insert(value).second)
       warnings_.push_back("(" + name + " \"" + value + "\"): transformix 5.0.1 refuses a file with '"

@@ -37,12 +37,11 @@ template <int D>
 void failForDevice(const ImageBatch<D>& batch, const std::string& prefix, const RoomOnDevice& room,
                    const std::string& whyNot)
 {
-  throw Error(ExitCode::outOfMemory,
-              prefix + "resampling on " + deviceName(batch.context.device) + ": it needs "
-                  + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
-                  + memoryText(room.usableBytes)
-                  + " are free, and the image cannot be brought there in parts: " + whyNot
-                  + ". Allowed: a device with more, or \"cpu\".");
+  failAs(ExitCode::outOfMemory, prefix + "resampling on " + deviceName(batch.context.device),
+         "it needs " + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
+             + memoryText(room.usableBytes)
+             + " are free, and the image cannot be brought there in parts: " + whyNot,
+         "a device with more, or \"cpu\"");
 }
 
 template <int D>

@@ -47,10 +47,10 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
       }
     }
   if (order == 0)
-    throw Error(
-        ExitCode::usage,
-        "--inverse-as bspline: no transform here is a " + std::string(knowncomponents::bsplineTransform)
-            + ", whose spacing of control points the inverse would have. Allowed: --inverse-as field.");
+    failAs(ExitCode::usage, "--inverse-as bspline",
+           "no transform here is a " + std::string(knowncomponents::bsplineTransform)
+               + ", whose spacing of control points the inverse would have",
+           "--inverse-as field");
   return gridOver<D>(lattice, spacingMm, givenOrder.value_or(order), false);
 }
 

@@ -52,7 +52,7 @@ bool isHdf5(const std::string& path)
 
 [[noreturn]] void fail(const std::string& path, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "--write " + path + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::usage, "--write " + path, wrong, allowed);
 }
 
 void requireEnding(const std::string& path, std::initializer_list<const char*> endings,
@@ -210,8 +210,7 @@ TransformFormat transformFormat(const std::string& name, const std::string& path
     if (name == known)
       return format;
   if (!name.empty())
-    throw Error(ExitCode::usage,
-                "--format " + name + ": not known. Allowed: " + transformFormatNames() + ".");
+    failAs(ExitCode::usage, "--format " + name, "not known", transformFormatNames());
   const std::string ending = endingOf(path);
   if (ending == ".txt" || ending == ".toml")
     return TransformFormat::elastix;
@@ -248,8 +247,7 @@ void checkOutput(const TransformOutput<D>& output)
   };
   if (output.asSpline) {
     if (!output.invertsTo)
-      throw Error(ExitCode::usage,
-                  "--inverse-as bspline: given without --inverse. Allowed: --inverse with it.");
+      failAs(ExitCode::usage, "--inverse-as bspline", "given without --inverse", "--inverse with it");
     if (format != TransformFormat::elastix && format != TransformFormat::itk)
       fail(path, "no such file holds a B-spline", ".txt, .toml, .h5 and .tfm");
   }

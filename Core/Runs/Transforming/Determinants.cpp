@@ -16,9 +16,10 @@ double linearDeterminant(const TransformChain<D>& chain)
   for (const TransformChain<D>* part = &chain; part; part = part->initial.get()) {
     if ((part->initial && part->combination == Combination::add)
         || dynamic_cast<const AddedTransforms<D>*>(part->transform.get()))
-      throw Error(ExitCode::usage,
-                  "-jac nonlinear: (HowToCombineTransforms \"Add\"): the determinants of "
-                  "transforms that are added do not multiply. Allowed: Compose, or -jac all.");
+      failAs(
+          ExitCode::usage, "-jac nonlinear",
+          "(HowToCombineTransforms \"Add\"): the determinants of transforms that are added do not multiply",
+          "Compose, or -jac all");
     if (const LinearForm<D>* linear = part->transform->linear())
       product *= determinant(linear->pointMap(part->parameters).matrix);
     else if (const auto* inverse = dynamic_cast<const InverseTransform<D>*>(part->transform.get()))

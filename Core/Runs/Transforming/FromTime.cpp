@@ -33,19 +33,18 @@ ImageGeometry<D - 1> sliceOf(const ImageHeader& header, const ImageGeometry<D>& 
                              bool usesDirectionCosines)
 {
   if (isWhole(header, D) && header.size.back() != series.size[D - 1])
-    throw Error(ExitCode::unreadableInput, header.path + ": its last axis has a size of "
-                                               + std::to_string(header.size.back()) + ", and the series "
-                                               + std::to_string(series.size[D - 1])
-                                               + " times. Allowed: a file of one time, or of all times.");
+    failAs(ExitCode::unreadableInput, header.path,
+           "its last axis has a size of " + std::to_string(header.size.back()) + ", and the series "
+               + std::to_string(series.size[D - 1]) + " times",
+           "a file of one time, or of all times");
   const ImageGeometry<D - 1> slice =
       isWhole(header, D) ? sliceGeometry<D>(geometryOf<D>(header)) : geometryOf<D - 1>(header);
   const Mask<D - 1> box(geometryInUse<D - 1>(slice, usesDirectionCosines), {});
   try {
     boxInMask<D - 1>(geometryInUse<D - 1>(sliceGeometry<D>(series), usesDirectionCosines), &box);
   } catch (const Error&) {
-    throw Error(ExitCode::unreadableInput, header.path
-                                               + ": it lies wholly beside the series. Allowed: an image of "
-                                                 "one of its times, at its place in mm.");
+    failAs(ExitCode::unreadableInput, header.path, "it lies wholly beside the series",
+           "an image of one of its times, at its place in mm");
   }
   return slice;
 }
@@ -96,12 +95,10 @@ bool keepsTimes(const TransformChain<D>& chain, const ImageGeometry<D>& grid)
 void requireTime(std::size_t number, std::span<const std::size_t> size)
 {
   if (size.size() < 3)
-    throw Error(ExitCode::usage,
-                "--from-time: in 2D. Allowed: a series, which has time as its third or fourth axis.");
+    failAs(ExitCode::usage, "--from-time", "in 2D", "a series, which has time as its third or fourth axis");
   if (const std::size_t times = size.back(); number >= times)
-    throw Error(ExitCode::usage, "--from-time " + std::to_string(number) + ": the series has "
-                                     + std::to_string(times) + " times. Allowed: 0 to "
-                                     + std::to_string(times - 1) + ".");
+    failAs(ExitCode::usage, "--from-time " + std::to_string(number),
+           "the series has " + std::to_string(times) + " times", "0 to " + std::to_string(times - 1));
 }
 
 template <int D>
@@ -137,8 +134,7 @@ void placeAtTime(std::vector<ImageTask>& tasks, const TransformFileContent<D>& f
       try {
         const ImageHeader header = headerOf(task);
         if (!task.input.isFile() && isWhole(header, D))
-          throw Error(ExitCode::usage,
-                      task.input.path + ": a whole series in memory. Allowed: one of its times.");
+          failAs(ExitCode::usage, task.input.path, "a whole series in memory", "one of its times");
         const ImageGeometry<D> placed = geometryAtTime<D>(
             sliceOf<D>(header, seriesOf(file), file.useDirectionCosines), seriesOf(file), number);
         task.header = headerOf<D>(header.path, placed, header.componentType);

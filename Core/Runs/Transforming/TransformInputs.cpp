@@ -55,9 +55,9 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
                              bool hasTimes)
 {
   if (spacingMm.size() != 1 && spacingMm.size() != D)
-    throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size()) + " numbers. Allowed: one"
-                                     + (hasTimes ? " for the axes of space" : "") + ", or "
-                                     + std::to_string(D) + " with commas between them.");
+    failAs(ExitCode::usage, "--spacing", std::to_string(spacingMm.size()) + " numbers",
+           std::string("one") + (hasTimes ? " for the axes of space" : "") + ", or " + std::to_string(D)
+               + " with commas between them");
   constexpr double maxVoxels = 1e10;
   ImageGeometry<D> result = grid;
   Vec<D> back; // index of the middle
@@ -70,8 +70,7 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
                                  std::round(static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacing));
     voxels *= size;
     if (!(voxels <= maxVoxels))
-      throw Error(ExitCode::usage, "--spacing: the grid would have more than 10^10 voxels. Allowed: wider "
-                                   "spacings.");
+      failAs(ExitCode::usage, "--spacing", "the grid would have more than 10^10 voxels", "wider spacings");
     result.size[d] = static_cast<std::size_t>(size);
     result.spacingMm[d] = spacing;
     back[d] = -(size - 1) / 2;
@@ -92,9 +91,8 @@ VoxelBox<D> givenBox(const ImageGeometry<D>& grid, const TransformRequest& reque
     box.size[d] = request.cropLast[d] - request.cropFirst[d] + 1;
   }
   if (!isInside)
-    throw Error(ExitCode::usage, "--crop: no box of the grid, which has " + extentText(grid.size)
-                                     + " voxels. Allowed: " + std::to_string(D)
-                                     + " numbers a voxel, counted from 0, the first voxel before the last.");
+    failAs(ExitCode::usage, "--crop", "no box of the grid, which has " + extentText(grid.size) + " voxels",
+           std::to_string(D) + " numbers a voxel, counted from 0, the first voxel before the last");
   return box;
 }
 
@@ -113,9 +111,8 @@ VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, con
     const double first = std::max(std::ceil(bounds.low[d]), 0.0),
                  last = std::min(std::floor(bounds.high[d]), static_cast<double>(grid.size[d]) - 1);
     if (!(first <= last))
-      throw Error(ExitCode::unreadableInput, path
-                                                 + ": no voxel of the output grid lies in the box of this "
-                                                   "mask. Allowed: a mask that overlaps it.");
+      failAs(ExitCode::unreadableInput, path, "no voxel of the output grid lies in the box of this mask",
+             "a mask that overlaps it");
     box.first[d] = static_cast<std::size_t>(first);
     box.size[d] = static_cast<std::size_t>(last - first) + 1;
   }
@@ -153,9 +150,8 @@ AffineMap<3> readMatrixOf(const TransformRequest& request, const std::string& pa
   if (request.matrixFormat != "fsl")
     return readRasMatrix(path);
   if (!fixed || !moving)
-    throw Error(ExitCode::usage, path
-                                     + ": FSL's coordinates depend on both images. Allowed: --grid with the "
-                                       "fixed image (-ref of flirt) and --moving with the other (-in).");
+    failAs(ExitCode::usage, path, "FSL's coordinates depend on both images",
+           "--grid with the fixed image (-ref of flirt) and --moving with the other (-in)");
   return readFlirt(path, *fixed, *moving);
 }
 
@@ -165,10 +161,8 @@ TransformFileContent<3> readFieldOfFsl(const Registry& registry, const std::stri
                                        const std::optional<ImageGeometry<3>>& moving)
 {
   if (!moving)
-    throw Error(ExitCode::usage,
-                path
-                    + ": FSL's coordinates depend on both images. Allowed: --moving with the "
-                      "moving image (-in of fnirt); the field itself has the other grid.");
+    failAs(ExitCode::usage, path, "FSL's coordinates depend on both images",
+           "--moving with the moving image (-in of fnirt); the field itself has the other grid");
   VectorImage<3> field = readFnirtField(path, *moving);
   TransformFileContent<3> content = contentWithoutSettings<3>(path, grid ? grid : &field.geometry);
   content.chain = chainFromField<3>(std::move(field), registry, path);
@@ -202,8 +196,8 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformRequest
         chainFromItk<D>({itkAffine<D>(readMatrixOf(request, path, fixed, moving))}, registry, path, warn);
     return content;
   } else {
-    throw Error(ExitCode::usage, "--tp-format " + request.matrixFormat
-                                     + ": its matrices are three-dimensional. Allowed: images in 3D.");
+    failAs(ExitCode::usage, "--tp-format " + request.matrixFormat, "its matrices are three-dimensional",
+           "images in 3D");
   }
 }
 
@@ -237,13 +231,16 @@ std::size_t dimensionOf(const TransformRequest& request)
   const GivenTransform& first = request.transforms.front();
   const std::size_t dimension = dimensionOf(first);
   if (dimension < 2 || dimension > 4)
-    throw Error(ExitCode::usage, "-tp: " + first.path + ": (FixedImageDimension " + std::to_string(dimension)
-                                     + "): transforms of this dimension are not built. Allowed: 2, 3 or 4.");
+    failAs(ExitCode::usage, "-tp",
+           first.path + ": (FixedImageDimension " + std::to_string(dimension)
+               + "): transforms of this dimension are not built",
+           "2, 3 or 4");
   for (const GivenTransform& transform : std::span(request.transforms).subspan(1))
     if (const std::size_t other = dimensionOf(transform); other != dimension)
-      throw Error(ExitCode::usage, "-tp " + transform.path + ": a transform in " + std::to_string(other)
-                                       + "D, where " + first.path + " is one in " + std::to_string(dimension)
-                                       + "D. Allowed: transforms of one dimension.");
+      failAs(ExitCode::usage, "-tp " + transform.path,
+             "a transform in " + std::to_string(other) + "D, where " + first.path + " is one in "
+                 + std::to_string(dimension) + "D",
+             "transforms of one dimension");
   return dimension;
 }
 
@@ -260,19 +257,18 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
       return readOne<D>(registry, request, transforms[i], grid ? &*grid : nullptr, inputs.moving, log);
     });
     if (i > 0 && content.useDirectionCosines != inputs.file.useDirectionCosines)
-      throw Error(ExitCode::usage,
-                  "-tp " + transforms[i].path
-                      + ": (UseDirectionCosines ...) differs from that of the file before it. "
-                        "Allowed: transforms with the same setting.");
+      failAs(ExitCode::usage, "-tp " + transforms[i].path,
+             "(UseDirectionCosines ...) differs from that of the file before it",
+             "transforms with the same setting");
     if (i == 0 && !request.spacingMm.empty())
       content.output = withSpacing<D>(content.output, request.spacingMm, D == 4 || hasStack(*content.chain));
     if (i == 0 && !grid)
       grid = content.output; // files without a grid of their own may follow
     if (i == 0 && (!request.cropMask.empty() || !request.cropFirst.empty())) {
       if (!content.useDirectionCosines)
-        throw Error(ExitCode::usage,
-                    "--crop: the transform file has (UseDirectionCosines \"false\"), under which "
-                    "masks lie elsewhere. Allowed: files with \"true\".");
+        failAs(ExitCode::usage, "--crop",
+               "the transform file has (UseDirectionCosines \"false\"), under which masks lie elsewhere",
+               "files with \"true\"");
       content.output = cropped<D>(content.output, request, log);
     }
     const ImageGeometry<D> output = i == 0 ? content.output : inputs.file.output;

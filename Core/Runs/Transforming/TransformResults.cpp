@@ -26,9 +26,9 @@ void checkNamesDiffer(const TransformRequest& request, const std::vector<ImageTa
   for (const ImageTask& task : tasks) {
     const auto [other, isNew] = byStem.emplace(task.outputStem, given(task));
     if (!isNew)
-      throw Error(ExitCode::usage, other->second + " and " + given(task) + ": both results would be called "
-                                       + task.outputStem
-                                       + ". Allowed: images of different names, or one run for each.");
+      failAs(ExitCode::usage, other->second + " and " + given(task),
+             "both results would be called " + task.outputStem,
+             "images of different names, or one run for each");
   }
 }
 
@@ -98,8 +98,7 @@ void refuseIn4D(const TransformRequest& request)
                               : request.labelInterpolation == "majority" ? "--label-interpolation majority"
                                                                          : "";
   if (!lacking.empty())
-    throw Error(ExitCode::usage,
-                lacking + ": the transform is of dimension 4. Allowed: transforms in 2D and 3D.");
+    failAs(ExitCode::usage, lacking, "the transform is of dimension 4", "transforms in 2D and 3D");
 }
 
 std::vector<ImageTask> namedImages(const TransformRequest& request, const ResultImageSettings& settings)

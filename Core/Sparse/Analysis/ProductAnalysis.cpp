@@ -22,9 +22,8 @@ std::size_t groupsOf(const MatrixPattern& matrix)
 TileLists listTiles(const Context& context, const MatrixPattern& matrix)
 {
   if (matrix.columns > largestTiledColumns)
-    throw Error(ExitCode::usage, "tiles: a matrix of " + std::to_string(matrix.columns)
-                                     + " columns. Allowed: up to " + std::to_string(largestTiledColumns)
-                                     + " for tiles; rows take any.");
+    failAs(ExitCode::usage, "tiles", "a matrix of " + std::to_string(matrix.columns) + " columns",
+           "up to " + std::to_string(largestTiledColumns) + " for tiles; rows take any");
   const std::size_t groups = groupsOf(matrix);
   TileLists lists;
   lists.start.resize(groups + 1);
@@ -70,10 +69,10 @@ std::vector<std::uint64_t> countTilePairs(const Context& context, const TileList
 void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB)
 {
   if (columnsOfA != rowsOfB)
-    throw Error(ExitCode::usage, "A B: A is " + std::to_string(rowsOfA) + " x " + std::to_string(columnsOfA)
-                                     + " and B " + std::to_string(rowsOfB) + " x "
-                                     + std::to_string(columnsOfB)
-                                     + ". Allowed: as many columns of A as rows of B.");
+    failAs(ExitCode::usage, "A B",
+           "A is " + std::to_string(rowsOfA) + " x " + std::to_string(columnsOfA) + " and B "
+               + std::to_string(rowsOfB) + " x " + std::to_string(columnsOfB),
+           "as many columns of A as rows of B");
 }
 
 ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, const MatrixPattern& b)
@@ -88,10 +87,10 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
       for (std::uint64_t i = a.rowStart[row]; i < a.rowStart[row + 1]; ++i) {
         const std::size_t k = a.column[i];
         if (k >= b.rows)
-          throw Error(ExitCode::unreadableInput, "A: row " + std::to_string(row) + " (from 0): column "
-                                                     + std::to_string(k)
-                                                     + " is outside the matrix. Allowed: columns from 0 to "
-                                                     + std::to_string(b.rows) + " - 1.");
+          failAs(ExitCode::unreadableInput, "A",
+                 "row " + std::to_string(row) + " (from 0): column " + std::to_string(k)
+                     + " is outside the matrix",
+                 "columns from 0 to " + std::to_string(b.rows) + " - 1");
         products += b.rowStart[k + 1] - b.rowStart[k];
       }
       analysis.groupProducts[row / tileSide] += products;

@@ -41,7 +41,7 @@ std::uint64_t aligned(std::uint64_t bytes)
 
 [[noreturn]] void fail(const std::string& path, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, path, wrong, allowed);
 }
 
 Head checkedHead(const std::string& path, MemoryBlock& block)

@@ -19,9 +19,8 @@ constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
 
 [[noreturn]] void failToInflate(const std::string& where, const std::string& wrong)
 {
-  throw Error(ExitCode::unreadableInput,
-              where + ": " + wrong + ". Allowed: a whole compressed file; it may have been cut off or "
-                  + "damaged while it was copied.");
+  failAs(ExitCode::unreadableInput, where, wrong,
+         "a whole compressed file; it may have been cut off or damaged while it was copied");
 }
 
 class Inflater {
@@ -108,11 +107,11 @@ Array<char> inflatedGzip(std::string_view bytes, const std::string& where, const
       most = limit({result.data(), size});
     const double allowed = most.value_or(freeTextBytes);
     if (static_cast<double>(size) > allowed)
-      throw Error(ExitCode::unreadableInput,
-                  where + ": it inflates to more than " + std::to_string(size - 1)
-                      + " bytes, and no matrix of its size takes so many. Allowed: at most "
-                      + std::to_string(static_cast<std::size_t>(freeTextBytes) >> 20)
-                      + " MiB of comments and blank lines.");
+      failAs(ExitCode::unreadableInput, where,
+             "it inflates to more than " + std::to_string(size - 1)
+                 + " bytes, and no matrix of its size takes so many",
+             "at most " + std::to_string(static_cast<std::size_t>(freeTextBytes) >> 20)
+                 + " MiB of comments and blank lines");
     if (size < result.size())
       break;
     const std::size_t wanted = std::max(2 * size, most ? statedBytes(bytes) + 1 : 0);

@@ -65,8 +65,7 @@ void MatrixOutput::write(std::string_view bytes)
       const std::string reason = "cannot be written whole (" + std::string(std::strerror(errno)) + ")";
       if (file_)
         file_->fail(reason);
-      throw Error(ExitCode::unwritableOutput,
-                  "stdout: " + reason + ". Allowed: a pipe or file that takes all of it.");
+      failAs(ExitCode::unwritableOutput, "stdout", reason, "a pipe or file that takes all of it");
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -77,9 +77,8 @@ template <class V>
 void checkGraph(const Context& context, const CsrMatrix<V>& matrix, bool pattern, const std::string& path)
 {
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::usage, path + ": " + wrong
-                                     + ". Allowed: in a METIS graph, a symmetric matrix with an empty "
-                                       "diagonal and whole numbers above zero.");
+    failAs(ExitCode::usage, path, wrong,
+           "in a METIS graph, a symmetric matrix with an empty diagonal and whole numbers above zero");
   };
   if (matrix.rows != matrix.columns)
     fail(std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " is no graph");

@@ -34,8 +34,8 @@ Array<char> readStandardInput()
     }
     const ssize_t got = read(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
     if (got < 0)
-      throw Error(ExitCode::unreadableInput, "stdin: cannot be read (" + std::string(std::strerror(errno))
-                                                 + "). Allowed: a matrix in Matrix Market format.");
+      failAs(ExitCode::unreadableInput, "stdin", "cannot be read (" + std::string(std::strerror(errno)) + ")",
+             "a matrix in Matrix Market format");
     if (got == 0)
       break;
     size += static_cast<std::size_t>(got);
@@ -57,13 +57,12 @@ void TextInput::failAt(const char* at, const std::string& wrong, const std::stri
   std::string_view line = all.substr(first, end - first);
   if (line.ends_with('\r'))
     line.remove_suffix(1);
-  throw Error(ExitCode::unreadableInput, path + ":" + std::to_string(number) + ": " + shown(line) + ": "
-                                             + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, path + ":" + std::to_string(number), shown(line) + ": " + wrong, allowed);
 }
 
 void TextInput::fail(const std::string& wrong, const std::string& allowed) const
 {
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, path, wrong, allowed);
 }
 
 TextInput readText(const std::string& path, const BytesByHead& mostBytes)

@@ -60,9 +60,8 @@ V sum(V a, V b, const std::string& where)
   if constexpr (std::is_same_v<V, std::int64_t>) {
     V total = 0;
     if (__builtin_add_overflow(a, b, &total))
-      throw Error(ExitCode::unreadableInput,
-                  where + ": the sum of entries of one place is beyond 64 bits. Allowed: "
-                      + "integers whose sums stay in 64 bits.");
+      failAs(ExitCode::unreadableInput, where, "the sum of entries of one place is beyond 64 bits",
+             "integers whose sums stay in 64 bits");
     return total;
   } else {
     return a + b;

@@ -37,7 +37,7 @@ std::uint32_t crcOf(std::string_view bytes, std::uint32_t crc = 0)
 
 void ZipReader::fail(const std::string& wrong, const std::string& allowed) const
 {
-  throw Error(ExitCode::unreadableInput, path_ + ": " + wrong + ". Allowed: " + allowed + ".");
+  failAs(ExitCode::unreadableInput, path_, wrong, allowed);
 }
 
 std::uint64_t ZipReader::number(std::uint64_t at, int bytes) const

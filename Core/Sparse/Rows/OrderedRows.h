@@ -106,10 +106,9 @@ private:
   void end(std::size_t chunk, std::uint64_t position)
   {
     if (position != failedBegin && position > maxEntries_)
-      throw Error(ExitCode::outOfMemory,
-                  "A B: C has more than " + std::to_string(maxEntries_)
-                      + " entries, which do not fit into the memory. Allowed: a larger memory limit, or C in "
-                        "ranges of rows.");
+      failAs(ExitCode::outOfMemory, "A B",
+             "C has more than " + std::to_string(maxEntries_) + " entries, which do not fit into the memory",
+             "a larger memory limit, or C in ranges of rows");
     begins_[chunk + 1].store(position, std::memory_order_release);
     begins_[chunk + 1].notify_all();
   }

@@ -30,9 +30,8 @@ constexpr double drawnSamples = 2048; // which four threads share
 
 [[noreturn]] void failToMeasure(const char* what)
 {
-  throw Error(ExitCode::registrationFailed,
-              std::string("calibrate: ") + what + ": " + std::strerror(errno)
-                  + ". Allowed: a system that lets this program start processes.");
+  failAs(ExitCode::registrationFailed, std::string("calibrate: ") + what, std::strerror(errno),
+         "a system that lets this program start processes");
 }
 
 std::optional<double> inProcess(const std::function<double()>& measure)
@@ -219,9 +218,9 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
     return calibration;
   }
   if (!start)
-    throw Error(ExitCode::device, "calibrate: " + deviceName(choice.device)
-                                      + ": it could not be started in a process of its own. Allowed: a "
-                                        "device that several processes may use, or --device cpu.");
+    failAs(ExitCode::device, "calibrate",
+           deviceName(choice.device) + ": it could not be started in a process of its own",
+           "a device that several processes may use, or --device cpu");
   Context all = makeContext(choice.device, threads), withOne = makeContext(choice.device, 1);
   calibration.gpu = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
   calibration.cudaStartSeconds = rounded(*start);

@@ -35,8 +35,8 @@ const BenchInterpolator& benchInterpolator(const std::string& name)
   for (const BenchInterpolator& known : benchInterpolators)
     if (known.name == name)
       return known;
-  throw Error(ExitCode::usage,
-              "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
+  failAs(ExitCode::usage, "--method", "\"" + name + "\": no such interpolator here",
+         "nearest, linear, cubic");
 }
 
 /// The number behind the letter z of a word such as "z1.5"; 1 for words of other letters.
@@ -44,7 +44,7 @@ double zoomOf(const std::string& transform)
 {
   const auto factor = transform.starts_with('z') ? numberIn<double>(transform.substr(1)) : 1;
   if (!factor || !(*factor >= 0.1 && *factor <= 10))
-    throw Error(ExitCode::usage, "--transform: \"" + transform + "\": no zoom. Allowed: z0.1 to z10.");
+    failAs(ExitCode::usage, "--transform", "\"" + transform + "\": no zoom", "z0.1 to z10");
   return *factor;
 }
 
@@ -245,9 +245,8 @@ std::vector<std::size_t> extentsOf(const std::string& text)
     if (!more && extents.size() > 1 && extents.size() < 4)
       return extents;
   }
-  throw Error(ExitCode::usage,
-              "--volume: \"" + text
-                  + "\": not a size. Allowed: two or three whole numbers from 2, such as 512x512x256.");
+  failAs(ExitCode::usage, "--volume", "\"" + text + "\": not a size",
+         "two or three whole numbers from 2, such as 512x512x256");
 }
 
 std::vector<BenchResult> resampleBench(const Registry& registry, Context& context,

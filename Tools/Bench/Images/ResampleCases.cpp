@@ -37,10 +37,8 @@ BenchTransform<D> benchTransform(char letter, const std::string& word)
   case 'B':
     return {"BSplineTransform", {}};
   default:
-    throw Error(
-        ExitCode::usage,
-        "--transform: \"" + word
-            + "\": no such transform. Allowed: up to 8 letters of T, E, S, A and B, the last one first.");
+    failAs(ExitCode::usage, "--transform", "\"" + word + "\": no such transform",
+           "up to 8 letters of T, E, S, A and B, the last one first");
   }
 }
 

@@ -132,7 +132,7 @@ CsrMatrix<double> makeBenchmarkMatrix(const Context& context, const std::string&
     if (name == recipe.matrix.name)
       return matrixAt(context, recipe.places(), name);
   }
-  throw Error(ExitCode::usage, "generate: \"" + name + "\": no such matrix. Allowed: " + names + ".");
+  failAs(ExitCode::usage, "generate", "\"" + name + "\": no such matrix", names);
 }
 
 }

@@ -217,8 +217,7 @@ private:
         for (const Method& other : methods_)
           if (other->refusal(field).empty())
             able += (able.empty() ? "" : ", ") + other->name();
-        throw Error(ExitCode::usage,
-                    "--method: \"" + method.name() + "\": " + why + ". Allowed: " + able + ".");
+        failAs(ExitCode::usage, "--method", "\"" + method.name() + "\": " + why, able);
       }
   }
 

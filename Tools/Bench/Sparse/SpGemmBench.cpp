@@ -28,9 +28,8 @@ CsrMatrix<double> matrixNamed(const Context& context, const std::string& name)
     std::string names;
     for (const BenchmarkMatrix& matrix : known)
       names += ", " + std::string(matrix.name);
-    throw Error(ExitCode::usage, "--matrix: \"" + name
-                                     + "\": neither a benchmark matrix nor a file. Allowed: a matrix file"
-                                     + names + ".");
+    failAs(ExitCode::usage, "--matrix", "\"" + name + "\": neither a benchmark matrix nor a file",
+           "a matrix file" + names);
   }
   return converted<double>(context, readMatrix(context, name).matrix);
 }

@@ -51,9 +51,10 @@ double largestDifference(const CsrMatrix<V>& c, const CsrMatrix<V>& expected, co
     return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(*x.data())) == 0;
   };
   if (!equal(c.rowStart, expected.rowStart) || !equal(c.column, expected.column))
-    throw Error(ExitCode::device, what + ": C has " + std::to_string(c.entries())
-                                      + " entries, by the method before " + std::to_string(expected.entries())
-                                      + ": methods disagree. Allowed: the same places.");
+    failAs(ExitCode::device, what,
+           "C has " + std::to_string(c.entries()) + " entries, by the method before "
+               + std::to_string(expected.entries()) + ": methods disagree",
+           "the same places");
   double largest = 0;
   for (std::size_t i = 0; i < c.value.size(); ++i)
     if (c.value[i] != expected.value[i])

@@ -202,8 +202,8 @@ std::map<std::string, std::string> placesOfPublished(const std::string& folder,
   }
   for (const std::string& name : only)
     if (!places.contains(name))
-      throw Error(ExitCode::usage, "--matrix: \"" + name + "\": not a matrix of the table. Allowed: "
-                                       + joined(publishedMatrices, ", ", &PublishedMatrix::name) + ".");
+      failAs(ExitCode::usage, "--matrix", "\"" + name + "\": not a matrix of the table",
+             joined(publishedMatrices, ", ", &PublishedMatrix::name));
   return places;
 }
 
