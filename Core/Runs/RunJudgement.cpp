@@ -220,8 +220,9 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
     quality.correlation = quality.correlationBefore = std::nullopt; // a series correlates with itself before
     quality.mutualInformation = std::nullopt;                       // and shows the same thing
     const SeriesChange &before = times.front().change, &after = times.back().change;
-    quality.overTime = {before.deviationPercent(), after.deviationPercent(), before.meanDvarsPercent(),
-                        after.meanDvarsPercent()};
+    if (before.level > 0 && after.level > 0) // else no voxel is bright in both, as in tiny volumes
+      quality.overTime = {before.deviationPercent(), after.deviationPercent(), before.meanDvarsPercent(),
+                          after.meanDvarsPercent()};
   }
   LabelPair<D> labels;
   if (comparesLabels(request)) {
