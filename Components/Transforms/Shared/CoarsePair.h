@@ -14,9 +14,8 @@ namespace tessera {
 struct CoarseFit {
   /// The normalized mutual information (H(F) + H(M)) / H(F, M) of what overlaps.
   double information = -std::numeric_limits<double>::infinity();
-  /// What it exceeds 1 by, times (n / N)^(1/4), where n points of the N that can overlap. Few points fit
-  /// better by chance, so places are compared by this; to climb from a place by it would lead away from where
-  /// the images fit best.
+  /// (information - 1) (n / N)^(1/4), where n points overlap and N can. Few points fit better by chance, so
+  /// places are compared by this. To climb from a place by it would lead away from where the images fit best.
   double gain = -std::numeric_limits<double>::infinity();
 };
 

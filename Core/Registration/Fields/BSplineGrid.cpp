@@ -210,7 +210,7 @@ std::vector<double> refineCoefficients(const Context& context, const BSplineGrid
   paddedSize[D - 1] += 2 * padding;
 
   std::vector<double> refined(to.parameterCount());
-  // Of a small grid each component has a thread: threads for its lines would take longer than the work.
+  // Each component of a small grid has a thread. Threads for its lines would take longer than the work.
   Context ofComponents = host, ofLines = host;
   (to.pointCount() < (1 << 18) ? ofLines : ofComponents).threads = 1;
   const auto refine = [&](std::size_t component, std::size_t) {

@@ -21,7 +21,7 @@ constexpr double mostBlocksAnAxis = 6, pointsOfBlock = 50;
 constexpr std::size_t fewestPoints = 20; // of a block that has a displacement of its own
 constexpr double share = 0.9;            // of the blocks
 
-/// What is found of a block.
+/// The sums over the pairs of a block, its gradients, and the displacement that follows from them.
 template <int D>
 struct Block {
   IntensityMoments pairs;
