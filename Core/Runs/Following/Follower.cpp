@@ -75,6 +75,11 @@ HeldImage<D> readMoving(const Context& context, const GivenImage& given, const R
   return image;
 }
 
+[[noreturn]] void failLate(const std::string& where)
+{
+  failAs(ExitCode::registrationFailed, where, "the deadline came before the first iteration", "a later one");
+}
+
 /// The fixed side is in `warm` from now on.
 template <int D>
 void replaceFiles(RunRequest& request, const InputSide<D>& fixed)
@@ -149,13 +154,9 @@ public:
       doubt = last_ ? withContext(anewSince + found.why, anew) : anew();
     }
     found.warnings = log.warnings();
-    const bool isLate = found.endedInTime && iterations_ == 0;
-    Error late(ExitCode::registrationFailed,
-               moving.path + ": the deadline came before the first iteration. Allowed: a later one.");
-    if (isLate && found.isCold && last_)
-      late.addContext(anewSince + found.why);
+    const bool isLate = found.endedInTime && iterations_ == 0, wentOn = last_ != nullptr;
     if (isLate && !found.isCold)
-      throw late;
+      failLate(moving.path);
     if (reachedLastLevel_ && (found.isCold || found.levels.back() == 0))
       look_->keepRest();
     last_ = found.result.chain;
@@ -165,7 +166,7 @@ public:
     guard_.doubt = doubt;
     geometry_ = image.image->geometry;
     if (isLate) // the next one goes on from its start, or none would ever come further
-      throw late;
+      failLate((wentOn ? anewSince + found.why + ": " : "") + moving.path);
     return found;
   }
 
