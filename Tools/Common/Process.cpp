@@ -40,9 +40,8 @@ int positiveNumber(const std::string& text, const std::string& where)
   char* end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   if (text.empty() || *end != '\0' || value < 1 || value > 4096)
-    throw Error(ExitCode::usage, where + ": \"" + text
-                                     + "\": not a number of threads. Allowed: 1 to 4096, or 0 for the number "
-                                       "taken without the option.");
+    failAs(ExitCode::usage, where + ": \"" + text + "\"", "not a number of threads",
+           "1 to 4096, or 0 for the number taken without the option");
   return static_cast<int>(value);
 }
 
@@ -74,9 +73,9 @@ void requireStack()
   constexpr rlim_t least = rlim_t(1) << 20;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < least)
-    throw Error(ExitCode::outOfMemory,
-                "stack: a limit of " + std::to_string(limit.rlim_cur >> 10)
-                    + " KiB is too small. Allowed: at least 1024 KiB (ulimit -s 1024).");
+    failAs(ExitCode::outOfMemory, "stack",
+           "a limit of " + std::to_string(limit.rlim_cur >> 10) + " KiB is too small",
+           "at least 1024 KiB (ulimit -s 1024)");
 }
 
 /// Returns an error code if the text for the terminal could not be written: it is an output, too.
@@ -159,8 +158,8 @@ void setPriority(const Arguments& arguments, RunLog& log)
                     + "); the priority stays as it is.");
       return;
     }
-  throw Error(ExitCode::usage, "-priority: \"" + name + "\": no such priority. Allowed: "
-                                   + joined(priorities, ", ", &Priority::name) + ".");
+  failAs(ExitCode::usage, "-priority: \"" + name + "\"", "no such priority",
+         joined(priorities, ", ", &Priority::name));
 }
 
 void setVerbosity(const Arguments& arguments, RunLog& log)
@@ -248,12 +247,12 @@ std::string prepareOutputFolder(const std::string& path)
   std::error_code failure, ignored;
   std::filesystem::create_directories(path, failure);
   if (!std::filesystem::is_directory(path, ignored))
-    throw Error(failure == std::errc::filename_too_long ? ExitCode::usage : ExitCode::unwritableOutput,
-                "-out: \"" + path + "\": the folder cannot be made"
-                    + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
+    failAs(failure == std::errc::filename_too_long ? ExitCode::usage : ExitCode::unwritableOutput,
+           "-out: \"" + path + "\"",
+           "the folder cannot be made" + (failure ? " (" + failure.message() + ")" : ""), "a folder");
   if (access(path.c_str(), W_OK | X_OK) != 0)
-    throw Error(ExitCode::unwritableOutput,
-                "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
+    failAs(ExitCode::unwritableOutput, "-out: \"" + path + "\"", "the folder is not writable",
+           "a writable folder");
   AtomicFile::removeAbandoned(path);
   return path.back() == '/' ? path : path + "/";
 }

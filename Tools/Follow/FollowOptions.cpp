@@ -14,7 +14,7 @@ namespace {
 std::string required(const Arguments& arguments, const std::string& name, const std::string& allowed)
 {
   if (!arguments.has(name))
-    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed + ".");
+    failCommandLine("-" + name, "not given", allowed);
   return arguments.text(name);
 }
 

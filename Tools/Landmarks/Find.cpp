@@ -134,8 +134,8 @@ int detectIn(const FindOptions& options, Log& log)
     pointsMm.push_back(working.image->geometry.pointFromIndex()(index));
   }
   if (pointsMm.empty())
-    throw Error(ExitCode::registrationFailed,
-                "-f: no keypoint was found. Allowed: an image with structure in its mask.");
+    failAs(ExitCode::registrationFailed, "-f", "no keypoint was found",
+           "an image with structure in its mask");
   writeTextFile(options.output, pointsText<D>(pointsMm));
   putStandardOutput(std::to_string(pointsMm.size()) + " keypoints.\n");
   tellFewer(options, pointsMm.size(), spacingFor(options, fixed));
@@ -245,8 +245,7 @@ int dimensionOf(const FindOptions& options)
   return withContext("-f", [&] {
     const int dimension = readImageHeader(options.fixed, options.reading).dimension;
     if (dimension != 2 && dimension != 3)
-      throw Error(ExitCode::usage, options.fixed + ": an image of dimension " + std::to_string(dimension)
-                                       + ". Allowed: 2 and 3.");
+      failAs(ExitCode::usage, options.fixed, "an image of dimension " + std::to_string(dimension), "2 and 3");
     return dimension;
   });
 }

@@ -97,8 +97,8 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   for (const std::string& needed :
        tracks ? std::vector<std::string>{"f", "m", out} : std::vector<std::string>{"f", out})
     if (!arguments.has(needed))
-      throw Error(ExitCode::usage, "command line: -" + needed + " is not given. Allowed: -" + needed
-                                       + (needed == "out" ? " FOLDER." : " FILE."));
+      failAs(ExitCode::usage, "command line", "-" + needed + " is not given",
+             "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
   FindOptions options;
   options.reading = readingOptionsOf(arguments);
   options.fixed = arguments.text("f");
