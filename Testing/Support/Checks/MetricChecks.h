@@ -63,9 +63,7 @@ void expectSlopesMatchFiniteDifferences(const std::string& parameterText, const 
                                         double tolerance)
 {
   const Intensities slopes = evaluateMetric<Formula>(parameterText, facts, fixed, moving).slopes;
-  double largest = 0;
-  for (const float slope : slopes)
-    largest = std::max(largest, std::abs(static_cast<double>(slope)));
+  const double largest = largestMagnitude(slopes);
   ASSERT_GT(largest, 0);
   for (std::size_t i = 0; i < moving.size(); ++i) {
     Intensities above = moving, below = moving;

@@ -141,8 +141,7 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
                                             double tolerance)
 {
   const std::vector<double> gradient = gradientOf<D>(term, samples, parameters);
-  const double gradientNorm =
-      std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
+  const double gradientNorm = checks::norm(gradient);
   ASSERT_GT(gradientNorm, 0);
   const auto valueAt = [&](const std::vector<double>& at) {
     return term.evaluate(host, samples, at, {}).value;
@@ -154,13 +153,11 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
       direction[trial] = 1;
     else
       direction = checks::randomVector(parameters.size(), trial);
-    const double length =
-        std::sqrt(std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0));
     const double expected = (valueAt(checks::moved(parameters, step, direction))
                              - valueAt(checks::moved(parameters, -step, direction)))
                             / (2 * step);
     EXPECT_NEAR(std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0), expected,
-                tolerance * gradientNorm * length)
+                tolerance * gradientNorm * checks::norm(direction))
         << "trial " << trial;
   }
 }

@@ -5,6 +5,7 @@
 
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/OptimizableTransform.h"
+#include "Testing/Support/Checks/Differences.h"
 #include "Testing/Support/Host.h"
 
 #include <gtest/gtest.h>
@@ -54,6 +55,16 @@ struct Points {
   }
   Covectors<D> covectors() const { return list().pointMm; }
 };
+
+/// The largest difference along an axis. Infinite if a coordinate is no number.
+template <int D>
+double largestDifference(const Points<D>& a, const Points<D>& b)
+{
+  double largest = 0;
+  for (int d = 0; d < D; ++d)
+    largest = std::max(largest, testing::largestDifference(a.mm[d], b.mm[d]));
+  return largest;
+}
 
 template <int D>
 Points<D> randomPoints(std::size_t count, std::uint64_t seed, const Vec<D>& lowMm, const Vec<D>& highMm)

@@ -134,14 +134,8 @@ inline std::string describe(const LocalCorrelationCase& images)
 inline void expectSameSlopes(const std::vector<float>& found, const std::vector<float>& expected,
                              double tolerance, const std::string& what)
 {
-  double largest = 0.1, farthest = 0;
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
-    const double distance = std::abs(static_cast<double>(found[i]) - expected[i]);
-    farthest = distance > farthest || std::isnan(distance) ? distance : farthest;
-  }
-  EXPECT_LE(farthest, tolerance * largest) << what;
+  EXPECT_LE(largestDifference(found, expected), tolerance * std::max(0.1, largestMagnitude(expected)))
+      << what;
 }
 
 }

@@ -115,20 +115,8 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
 inline void expectSameSlopes(const MetricEvaluation& found, const MetricEvaluation& expected,
                              double tolerance)
 {
-  ASSERT_EQ(found.slopes.size(), expected.slopes.size());
-  double largest = 0, worst = 0;
-  std::size_t where = 0;
-  for (std::size_t i = 0; i < found.slopes.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(expected.slopes[i])));
-    const double off = std::abs(static_cast<double>(found.slopes[i]) - expected.slopes[i]);
-    if (!(off <= worst)) {
-      worst = off;
-      where = i;
-    }
-  }
-  EXPECT_LE(worst, tolerance * largest + 1e-13 / static_cast<double>(found.valid + 1))
-      << "sample " << where << " of " << found.slopes.size() << ": " << found.slopes[where] << " not "
-      << expected.slopes[where];
+  EXPECT_LE(largestDifference(found.slopes, expected.slopes),
+            tolerance * largestMagnitude(expected.slopes) + 1e-13 / static_cast<double>(found.valid + 1));
 }
 
 /// Pairs with something to find, some of them without intensity, and if wanted most of them background.

@@ -63,7 +63,7 @@ void expectSlopesAreDifferences(LatticeImages& images, std::size_t step, double 
                                 const std::string& what, const ResultOf& resultOf)
 {
   const std::vector<float> slopes = resultOf(true).slopes;
-  const double largest = std::abs(*std::ranges::max_element(slopes, {}, [](float s) { return std::abs(s); }));
+  const double largest = largestMagnitude(slopes);
   for (std::size_t i = 0; i < slopes.size(); i += step) {
     if (std::isnan(images.moving[i])) {
       EXPECT_EQ(slopes[i], 0);

@@ -1,10 +1,8 @@
 #pragma once
 
+#include "Testing/Support/Checks/Differences.h"
 #include "Testing/Support/Host.h"
 #include "Testing/Support/Scenes/Phantom.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace tessera::testing {
 
@@ -24,25 +22,6 @@ inline Image<3> byteNoise()
   for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
     image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
   return image;
-}
-
-inline double largestMagnitude(const std::vector<float>& values)
-{
-  double largest = 0;
-  for (const float value : values)
-    largest = std::max(largest, std::abs(static_cast<double>(value)));
-  return largest;
-}
-
-/// Infinite if the sizes differ.
-inline double largestDifference(const std::vector<float>& a, const std::vector<float>& b)
-{
-  if (a.size() != b.size())
-    return INFINITY;
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  return largest;
 }
 
 }

@@ -37,9 +37,7 @@ void expectAsItk(const Size<D>& size, int order)
 {
   const Image<D> image = noiseImage<D>(obliqueGeometry<D>(size), 3);
   const std::vector<double> expected = decomposedByItk<D>(image, order);
-  double largest = 0;
-  for (const double c : expected)
-    largest = std::max(largest, std::abs(c));
+  const double largest = largestMagnitude(expected);
 
   std::vector<double> values(image.voxels.begin(), image.voxels.end());
   bsplineDecompose<D>(Context{}, values, size, order);

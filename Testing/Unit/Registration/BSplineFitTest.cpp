@@ -115,8 +115,7 @@ TYPED_TEST(BSplineFitTest, ContinuesLinearDisplacementsIntoGaps)
   for (int order = 1; order <= 3; ++order) {
     const BSplineGrid<D> grid = gridOver<D>(lattice, spacingOf<D>(4.2), order, false);
     const VectorImage<D> found = fieldOf<D>(grid, fitBSpline<D>(Context{}, grid, withGaps, map));
-    for (std::size_t i = 0; i < found.voxels.size(); ++i)
-      ASSERT_NEAR(found.voxels[i], exact.voxels[i], 1e-4) << "order " << order << ", value " << i;
+    EXPECT_LE(largestDifference(found.voxels, exact.voxels), 1e-4) << "order " << order;
   }
 }
 

@@ -202,9 +202,7 @@ TEST(BSplineGrid, RefinementToHalfTheSpacingKeepsTheSplineInside)
 
   const double endsEffect =
       std::pow(0.268, 22); // the pole of the cubic decomposition, 22 control points from the ends
-  for (int d = 0; d < 2; ++d)
-    for (std::size_t i = 0; i < 200; ++i)
-      ASSERT_NEAR(after.mm[d][i], before.mm[d][i], 10 * endsEffect + 1e-12);
+  EXPECT_LE(largestDifference(after, before), 10 * endsEffect + 1e-12);
 }
 
 }

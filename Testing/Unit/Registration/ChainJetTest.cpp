@@ -190,7 +190,7 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
   const auto count = static_cast<double>(list.positions());
   const double value = penalty.evaluate(host, samples, scene.chain->parameters, {}).value;
   EXPECT_NEAR(sum / count, value, 1e-12 * value) << what;
-  const double norm = std::sqrt(std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0));
+  const double norm = checks::norm(expected);
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(gradient[i] / count, expected[i], 1e-12 * norm)
         << what << ", parameter " << i; // sums in another order

@@ -40,20 +40,6 @@ Points<D> pointsWithin(const ImageGeometry<D>& image, std::size_t count, double 
   return points;
 }
 
-/// Infinite if a coordinate is no number.
-template <int D>
-double largestDifference(const Points<D>& a, const Points<D>& b)
-{
-  double largest = 0;
-  for (int d = 0; d < D; ++d)
-    for (std::size_t i = 0; i < a.count(); ++i) {
-      const double difference = std::abs(a.mm[d][i] - b.mm[d][i]);
-      largest =
-          std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(largest, difference);
-    }
-  return largest;
-}
-
 /// Whether T keeps its orientation at every voxel of the image: then it has one root for each of their
 /// images.
 template <int D>

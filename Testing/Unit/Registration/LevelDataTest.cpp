@@ -54,9 +54,7 @@ TEST(LevelDataTest, TheOrderOfTermsChangesRoundingsAlone)
   const std::vector<double> pointsFirst = withTerms(true).run(host, reporter).chain->parameters,
                             imagesFirst = withTerms(false).run(host, reporter).chain->parameters;
 
-  ASSERT_EQ(pointsFirst.size(), imagesFirst.size());
-  for (std::size_t i = 0; i < pointsFirst.size(); ++i)
-    EXPECT_NEAR(pointsFirst[i], imagesFirst[i], 1e-9);
+  EXPECT_LE(largestDifference(pointsFirst, imagesFirst), 1e-9);
   EXPECT_LT(pointsFirst[4], -0.01); // the moving image is drawn to the left
 }
 

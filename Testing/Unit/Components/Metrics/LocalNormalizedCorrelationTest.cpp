@@ -47,10 +47,7 @@ TEST(LocalNormalizedCorrelationTest, AnImageBesideItselfHasNoSlopesIfNoiseIsShar
     images.fixed[i] = images.moving[i] = static_cast<float>(80 * std::exp(-(x * x + y * y) / 40));
   }
   const auto largestSlope = [&](const std::string& text) {
-    double largest = 0;
-    for (const float slope : localResult(text + "\n(LocalIntensityNoise 0.02)", images).slopes)
-      largest = std::max(largest, std::abs(static_cast<double>(slope)));
-    return largest;
+    return largestMagnitude(localResult(text + "\n(LocalIntensityNoise 0.02)", images).slopes);
   };
   EXPECT_LT(largestSlope(""), 1e-6 * largestSlope(ownNoise));
 }

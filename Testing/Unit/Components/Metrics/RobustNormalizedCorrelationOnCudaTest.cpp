@@ -33,12 +33,7 @@ TEST_F(RobustNormalizedCorrelationOnCudaTest, IsThatOfTheCpuAndRepeatsItsBits)
         EXPECT_EQ(found.valid, static_cast<unsigned long long>(std::ranges::count_if(
                                    images.moving, [](float m) { return !std::isnan(m); })));
         EXPECT_NEAR(found.value, expected.value, 1e-9);
-        double largest = 0, farthest = 0;
-        for (std::size_t i = 0; i < expected.slopes.size(); ++i) {
-          largest = std::max(largest, std::abs(static_cast<double>(expected.slopes[i])));
-          farthest = std::max(farthest, std::abs(static_cast<double>(found.slopes[i]) - expected.slopes[i]));
-        }
-        EXPECT_LE(farthest, 1e-6 * largest);
+        EXPECT_LE(largestDifference(found.slopes, expected.slopes), 1e-6 * largestMagnitude(expected.slopes));
         EXPECT_EQ(found.value, again.value);
         EXPECT_EQ(found.slopes, again.slopes);
       }

@@ -64,9 +64,8 @@ TEST(ResampleAgainstItk, OnVoxelsAndMidwayBetweenThem)
       const std::vector<float> result = resampledByUs<3>(scene, chain, way);
 
       const std::vector<float> expected = resampledByItk<3>(scene, itkTransformsOf<3>(chain), way);
-      for (std::size_t v = 0; v < expected.size(); ++v)
-        ASSERT_NEAR(result[v], expected[v], roundingOf<3>(scene, way))
-            << way.name << " " << way.order << " " << shift[0] << ", voxel " << v;
+      EXPECT_LE(largestDifference(result, expected), roundingOf<3>(scene, way))
+          << way.name << " " << way.order << " " << shift[0];
     }
 }
 
