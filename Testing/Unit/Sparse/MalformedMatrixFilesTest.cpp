@@ -15,8 +15,6 @@
 namespace tessera {
 namespace {
 
-using testing::addNumpy;
-
 struct Malformed {
   const char *name, *text, *complaint; // the last: what follows the path
 };
@@ -202,32 +200,26 @@ TEST_F(MalformedMatrixFilesTest, BinaryFilesAreCheckedBeforeTheyAreUsed)
 TEST_F(MalformedMatrixFilesTest, AColumnOutsideIsToldAlsoWhereAnEarlierRowHasOneTwice)
 {
   for (const char* format : {"csr", "csc"}) {
-    std::string bytes;
-    ZipWriter zip([&](std::string_view part) { bytes += part; });
-    addNumpy<std::int32_t>(zip, "indices", "<i4", {1, 1, 1000000});
-    addNumpy<std::int32_t>(zip, "indptr", "<i4", {0, 2, 3});
-    addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{format[0], format[1], format[2]}});
-    addNumpy<std::int64_t>(zip, "shape", "<i8", {2, 2});
-    addNumpy<double>(zip, "data", "<f8", {1, 2, 3});
-    zip.finish();
-
-    EXPECT_EQ(complaint("a.npz", bytes),
+    testing::NumpyArchive zip;
+    zip.add<std::int32_t>("indices", "<i4", {1, 1, 1000000});
+    zip.add<std::int32_t>("indptr", "<i4", {0, 2, 3});
+    zip.addFormat(format, {2, 2});
+    zip.add<double>("data", "<f8", {1, 2, 3});
+    EXPECT_EQ(complaint("a.npz", zip.bytes()),
               ": row 1 (from 0): column 1000000 is outside the matrix. Allowed: columns from 0 to 2 - 1.");
   }
 }
 
 TEST_F(MalformedMatrixFilesTest, TheNameOfAFileIsNoMessageAboutIt)
 {
-  std::string bytes;
-  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-  addNumpy<std::int64_t>(zip, "indices", "<i8", {0, 1});
-  addNumpy<std::int64_t>(zip, "indptr", "<i8", {0, 1000000000000, 2});
-  addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{'c', 's', 'r'}});
-  addNumpy<std::int64_t>(zip, "shape", "<i8", {2, 2});
-  addNumpy<double>(zip, "data", "<f8", {1, 2});
-  zip.finish();
+  testing::NumpyArchive zip;
+  zip.add<std::int64_t>("indices", "<i8", {0, 1});
+  zip.add<std::int64_t>("indptr", "<i8", {0, 1000000000000, 2});
+  zip.add<std::array<char, 3>>("format", "|S3", {{'c', 's', 'r'}});
+  zip.add<std::int64_t>("shape", "<i8", {2, 2});
+  zip.add<double>("data", "<f8", {1, 2});
 
-  const std::string found = complaint("is there twice.npz", bytes);
+  const std::string bytes = zip.bytes(), found = complaint("is there twice.npz", bytes);
 
   EXPECT_EQ(found, complaint("a.npz", bytes));
   EXPECT_EQ(found.find("column"), std::string::npos) << found;
@@ -237,18 +229,15 @@ TEST_F(MalformedMatrixFilesTest, TheNameOfAFileIsNoMessageAboutIt)
 std::string archiveWithLongData(const char* format, bool withPlaces)
 {
   const std::vector<std::int8_t> large(2 << 20);
-  std::string bytes;
-  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-  addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{format[0], format[1], format[2]}});
-  addNumpy<std::int64_t>(zip, "shape", "<i8", {1, 1});
+  testing::NumpyArchive zip;
+  zip.addFormat(format, {1, 1});
   for (const char* name : {"indices", "row", "col"})
     if (withPlaces)
-      addNumpy<std::int64_t>(zip, name, "<i8", {0});
+      zip.add<std::int64_t>(name, "<i8", {0});
   if (withPlaces)
-    addNumpy<std::int64_t>(zip, "indptr", "<i8", {0, 1});
-  addNumpy(zip, "data", "|i1", large);
-  zip.finish();
-  return bytes;
+    zip.add<std::int64_t>("indptr", "<i8", {0, 1});
+  zip.add("data", "|i1", large);
+  return zip.bytes();
 }
 
 TEST_F(MalformedMatrixFilesTest, NoMemberIsInflatedThatIsTooLongForTheOthers)
@@ -266,14 +255,12 @@ TEST_F(MalformedMatrixFilesTest, MembersOfBlocksAndDiagonalsThatDoNotFitAreTold)
 {
   const auto blocks = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& columns,
                           const std::string& shape) {
-    std::string bytes;
-    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-    testing::addFormat(zip, "bsr", {4, 6});
-    addNumpy(zip, "indptr", "<i8", starts);
-    addNumpy(zip, "indices", "<i8", columns);
-    addNumpy(zip, "data", "<f8", std::vector<double>(12, 1.0), shape);
-    zip.finish();
-    return complaint("a.npz", bytes);
+    testing::NumpyArchive zip;
+    zip.addFormat("bsr", {4, 6});
+    zip.add("indptr", "<i8", starts);
+    zip.add("indices", "<i8", columns);
+    zip.add("data", "<f8", std::vector<double>(12, 1.0), shape);
+    return complaint("a.npz", zip.bytes());
   };
   const auto says = [](const std::string& found, const std::string& part) {
     EXPECT_PRED2(testing::contains, found, part);
@@ -290,13 +277,11 @@ TEST_F(MalformedMatrixFilesTest, MembersOfBlocksAndDiagonalsThatDoNotFitAreTold)
   says(blocks({0, 1, 2}, {0, 1}, "4294967296, 4294967296, 4294967296"), "is not 3 length(s)");
 
   const auto diagonals = [&](const std::string& dataShape, long double third = 3) {
-    std::string bytes;
-    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-    testing::addFormat(zip, "dia", {4, 6});
-    addNumpy<std::int64_t>(zip, "offsets", "<i8", {0, 1});
-    addNumpy<long double>(zip, "data", "<f16", {1, 2, third, 4}, dataShape);
-    zip.finish();
-    return complaint("a.npz", bytes);
+    testing::NumpyArchive zip;
+    zip.addFormat("dia", {4, 6});
+    zip.add<std::int64_t>("offsets", "<i8", {0, 1});
+    zip.add<long double>("data", "<f16", {1, 2, third, 4}, dataShape);
+    return complaint("a.npz", zip.bytes());
   };
   says(diagonals("1, 4"), shape);
   says(diagonals("4,"), shape);

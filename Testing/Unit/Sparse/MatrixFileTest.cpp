@@ -83,17 +83,14 @@ TEST_F(MatrixFileTest, BlocksOfSciPyAreReadInBothOrdersOfTheirNumbers)
   const CsrMatrix<double> expected =
       matrixOf<double>(2, 4, {{{1, 0}, 3}, {{1, 1}, 4}, {{1, 2}, 0}, {{1, 3}, 2}});
   for (const bool isFortran : {false, true}) {
-    std::string bytes;
-    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-    testing::addFormat(zip, "bsr", {2, 4});
-    testing::addNumpy<std::int32_t>(zip, "indptr", "<i4", {0, 0, 2});
-    testing::addNumpy<std::int32_t>(zip, "indices", "<i4", {1, 0});
-    testing::addNumpy(zip, "data", "<f8",
-                      isFortran ? std::vector<double>{0, 3, 2, 4} : std::vector<double>{0, 2, 3, 4},
-                      "2, 1, 2", isFortran);
-    zip.finish();
+    testing::NumpyArchive zip;
+    zip.addFormat("bsr", {2, 4});
+    zip.add<std::int32_t>("indptr", "<i4", {0, 0, 2});
+    zip.add<std::int32_t>("indices", "<i4", {1, 0});
+    zip.add("data", "<f8", isFortran ? std::vector<double>{0, 3, 2, 4} : std::vector<double>{0, 2, 3, 4},
+            "2, 1, 2", isFortran);
 
-    const MatrixFile file = read("a.npz", bytes);
+    const MatrixFile file = read("a.npz", zip.bytes());
 
     testing::expectSame(std::get<CsrMatrix<double>>(file.matrix), expected);
     EXPECT_EQ(file.notes, (std::vector<std::string>{"the format bsr was turned into rows"}));
@@ -103,16 +100,14 @@ TEST_F(MatrixFileTest, BlocksOfSciPyAreReadInBothOrdersOfTheirNumbers)
 TEST_F(MatrixFileTest, DiagonalsOfSciPyAreReadWithoutTheirZeros)
 {
   const std::int64_t farthest = std::numeric_limits<std::int64_t>::min();
-  std::string bytes;
-  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
-  testing::addFormat(zip, "dia", {3, 4});
-  testing::addNumpy<std::int64_t>(zip, "offsets", "<i8", {-1, 2, 0, farthest});
+  testing::NumpyArchive zip;
+  zip.addFormat("dia", {3, 4});
+  zip.add<std::int64_t>("offsets", "<i8", {-1, 2, 0, farthest});
   // Column k of row i belongs to column k of the matrix and row k - offset; the fifth column to none.
-  testing::addNumpy<long double>(zip, "data", "<f16",
-                                 {1.5L, 2, 9, 9, 9, 9, 9, 5, 6.25L, 9, 7, 0, 8, 9, 9, 9, 9, 9, 9, 9}, "4, 5");
-  zip.finish();
+  zip.add<long double>("data", "<f16", {1.5L, 2, 9, 9, 9, 9, 9, 5, 6.25L, 9, 7, 0, 8, 9, 9, 9, 9, 9, 9, 9},
+                       "4, 5");
 
-  const MatrixFile file = read("a.npz", bytes);
+  const MatrixFile file = read("a.npz", zip.bytes());
 
   testing::expectSame(
       std::get<CsrMatrix<double>>(file.matrix),
