@@ -1,45 +1,28 @@
 // needs: ITK
 #include "Core/Image/Compression/BlockIndex.h"
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/PlaceOf.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
 namespace tessera {
 namespace {
 
-class DamagedFiles : public ::testing::Test {
+class DamagedFiles : public testing::StoredNoise {
 protected:
-  DamagedFiles()
-  {
-    for (float& value : image.voxels)
-      value = std::floor(value);
-  }
-
-  std::vector<float> load(const std::string& path, int threads)
-  {
-    std::vector<std::string> notes;
-    return readImage<3>(path, {}, notes, threads).image.voxels;
-  }
-
   void expectDamaged(const std::string& bytes)
   {
     const std::string path = folder.write("damaged" + ending, bytes);
     for (const int threads : {1, 3})
-      EXPECT_EQ(testing::errorText([&] { load(path, threads); }, ExitCode::unreadableInput),
-                path
-                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
-                      "whole file; it may have been cut off while it was copied.");
+      EXPECT_EQ(
+          testing::errorText([&] { testing::loadedImage<3>(path, threads); }, ExitCode::unreadableInput),
+          path
+              + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
+                "whole file; it may have been cut off while it was copied.");
   }
 
-  testing::TemporaryFolder folder;
-  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
-                                          1); // 1.1 MB of shorts: several blocks
   std::string ending;
 };
 
@@ -78,7 +61,7 @@ TEST_F(DamagedFiles, AWrongIndexIsNoHarmIfTheStreamIsWhole)
   wrong.replace(index.firstBlock, mark.size(), mark);
   folder.write("b.nii.gz", wrong);
 
-  EXPECT_EQ(load(folder / "b.nii.gz", 3) == image.voxels, true);
+  EXPECT_EQ(testing::loadedImage<3>(folder / "b.nii.gz", 3).image.voxels == image.voxels, true);
 }
 
 TEST_F(DamagedFiles, AnIndexInTheHeaderIsReadToo)
@@ -88,13 +71,13 @@ TEST_F(DamagedFiles, AnIndexInTheHeaderIsReadToo)
   BlockIndex index = gzipIndex(folder / "a.nii.gz");
   const std::string old = gzipHeader(index) + good.substr(index.firstBlock);
   EXPECT_EQ(gzipIndex(folder.write("b.nii.gz", old)).deflatedBytes, index.deflatedBytes);
-  EXPECT_EQ(load(folder / "b.nii.gz", 3) == image.voxels, true);
+  EXPECT_EQ(testing::loadedImage<3>(folder / "b.nii.gz", 3).image.voxels == image.voxels, true);
   ending = ".nii.gz";
   expectDamaged(std::string(old).replace(old.size() - 7, 1, 1, static_cast<char>(old[old.size() - 7] ^ 1)));
   ++index.deflatedBytes[0]; // the sum no longer ends where the file does
   folder.write("b.nii.gz", gzipHeader(index) + good.substr(index.firstBlock));
 
-  EXPECT_EQ(load(folder / "b.nii.gz", 3) == image.voxels, true);
+  EXPECT_EQ(testing::loadedImage<3>(folder / "b.nii.gz", 3).image.voxels == image.voxels, true);
 }
 
 TEST_F(DamagedFiles, BlocksOfAMetaImageToo)
@@ -137,7 +120,7 @@ TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
        {std::string(), std::string("x"), "other" + behind, behind.substr(0, behind.size() - 1),
         behind + "1234", zlibIndexText(longer), zlibIndexText(fewer)}) {
     folder.write("b.mha", stream + other);
-    EXPECT_EQ(load(folder / "b.mha", 3) == image.voxels, true);
+    EXPECT_EQ(testing::loadedImage<3>(folder / "b.mha", 3).image.voxels == image.voxels, true);
   }
 }
 

@@ -1,10 +1,7 @@
 // needs: ITK
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/PlaceOf.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
@@ -19,23 +16,9 @@ using namespace testing;
 
 class FileChecks : public ::testing::Test {
 protected:
-  static std::vector<float> voxels(const std::string& path)
-  {
-    std::vector<std::string> notes;
-    return readImage<3>(path, {}, notes).image.voxels;
-  }
-  static void read(const std::string& path) { voxels(path); }
-
-  /// The message without the path before it.
-  std::string complaint(const std::string& path) const
-  {
-    EXPECT_EQ(exitCodeOf([&] { read(path); }), ExitCode::unreadableInput) << path;
-    const std::string message = messageOf([&] { read(path); });
-    return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
-  }
   bool complains(const std::string& path, const std::string& start) const
   {
-    const std::string text = complaint(path);
+    const std::string text = complaintOf(path);
     EXPECT_TRUE(text.starts_with(start)) << text;
     return text.starts_with(start);
   }
@@ -79,12 +62,12 @@ TEST_F(FileChecks, WhatReadsWholeReadsAsAnErrorOrTheSameWhenCut)
     }
   for (const auto& [name, bytes] : files) {
     SCOPED_TRACE(name);
-    const std::vector<float> whole = voxels(folder.write(name, bytes));
+    const std::vector<float> whole = loadedImage<3>(folder.write(name, bytes)).image.voxels;
     for (std::size_t i = 0; i < 6; ++i) {
       const std::size_t kept = (bytes.size() - 1) * i / 5;
       const std::string path = folder.write(name, bytes.substr(0, kept));
       try { // what follows the voxels may be missing
-        EXPECT_EQ(voxels(path), whole) << kept << " of " << bytes.size() << " bytes";
+        EXPECT_EQ(loadedImage<3>(path).image.voxels, whole) << kept << " of " << bytes.size() << " bytes";
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::unreadableInput);
       }
@@ -102,14 +85,14 @@ TEST_F(FileChecks, ACompressedFileThatHoldsFarMoreThanItsVoxelsIsNotInflatedToIt
     gzclose(file);
     return path;
   };
-  EXPECT_EQ(messageOf([&] { read(gzipped(1000)); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(gzipped(1000)); }), "no error");
   EXPECT_TRUE(
       complains(gzipped(30 << 20), "the voxels cannot be read: the compressed data are damaged or cut off."));
 }
 
 TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
 {
-  EXPECT_EQ(messageOf([&] { read(metaImage("\n", "abcdefgh", "Comment = x\n")); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(metaImage("\n", "abcdefgh", "Comment = x\n")); }), "no error");
   EXPECT_TRUE(
       complains(metaImage("DimSize = 2 2 1\n"), "its header has DimSize twice. Allowed: each key once."));
   EXPECT_TRUE(
@@ -125,7 +108,7 @@ TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
                         folder / "a.mha" + " holds 7 numbers of the 8"));
   EXPECT_TRUE(
       complains(metaImage("HeaderSize = 4\n", "1234abcdefgh"), "HeaderSize = 4: voxels behind their "));
-  EXPECT_EQ(messageOf([&] { read(metaImage("Offset = 1 2 3\nPosition = 1 2 3\n")); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(metaImage("Offset = 1 2 3\nPosition = 1 2 3\n")); }), "no error");
   EXPECT_TRUE(complains(metaImage("Offset = 1 2 3\nOrigin = 1 2 4\n"), "Offset and Origin say two things."));
   EXPECT_TRUE(complains(metaImage("ElementSpacing = 1 1\n"),
                         "ElementSpacing = 1 1: 2 numbers. Allowed: 3 for 3 axes."));
@@ -135,7 +118,8 @@ TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
   for (const std::string& start :
        {std::string(300, 'k') + " = 1\n", "Modality = " + std::string(5000, 'v') + "\n",
         std::string("Modality = a\0b\n", 15)})
-    EXPECT_PRED2(testing::contains, complaint(metaImage("", "abcdefgh", "Comment = x\n" + start)), readable);
+    EXPECT_PRED2(testing::contains, complaintOf(metaImage("", "abcdefgh", "Comment = x\n" + start)),
+                 readable);
 }
 
 TEST_F(FileChecks, MetaImagesWithoutALastLineEnd)
@@ -156,7 +140,7 @@ TEST_F(FileChecks, AMetaImageWhoseListHasAnEmptyLine)
   folder.write("b.raw", "efgh");
   const std::string head =
       "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\nElementDataFile = LIST\n";
-  EXPECT_EQ(messageOf([&] { read(folder.write("a.mhd", head + "a.raw\nb.raw\n\n")); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(folder.write("a.mhd", head + "a.raw\nb.raw\n\n")); }), "no error");
   EXPECT_TRUE(complains(folder.write("a.mhd", head + "a.raw\n\nb.raw\n"),
                         "an empty line stands before the data file b.raw."));
 }
@@ -173,7 +157,7 @@ TEST_F(FileChecks, NamesOfDataFilesTakeLittleMemory)
   for (const std::string names :
        {"a%d.raw 0 -9223372036854775808 -1", "a%d.raw 0 9223372036854775807 4611686018427387904",
         "a%9999999999d.raw 0 9 1", "a%d.raw 0 16777216 1", "a%d.raw 0 9 0", "a%d.raw 0 9 -1", "a%d.raw 0 9"})
-    EXPECT_EQ(complaint(folder.write("a.nhdr", nrrdHead + "raw\ndata file: " + names + "\n\n")), wrong)
+    EXPECT_EQ(complaintOf(folder.write("a.nhdr", nrrdHead + "raw\ndata file: " + names + "\n\n")), wrong)
         << names;
 }
 
@@ -197,7 +181,8 @@ TEST_F(FileChecks, NiftiOfAnotherVersionOrOfUnknownVoxels)
 TEST_F(FileChecks, AnNrrdWithoutSizesOrWithoutTheEndOfItsHeader)
 {
   const std::string voxels(24, 'v'), end = "encoding: raw\n\n" + voxels;
-  EXPECT_EQ(messageOf([&] { read(folder.write("a.nrrd", nrrdHead + "raw\n\n" + voxels)); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(folder.write("a.nrrd", nrrdHead + "raw\n\n" + voxels)); }),
+            "no error");
   for (const std::string start :
        {"dimension: 3\n", "sizes: 4 3 2\n", "dimension: 3\nsizes: 4 3\n", "dimension: 3\nsizes: 4 3 2x\n"})
     EXPECT_FALSE(testing::placeOf(folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + start + end))) << start;
@@ -207,7 +192,7 @@ TEST_F(FileChecks, AnNrrdWithoutSizesOrWithoutTheEndOfItsHeader)
 TEST_F(FileChecks, VtkWithOtherLinesThanItsLibraryExpects)
 {
   const std::string voxels = "SCALARS a unsigned_char\nLOOKUP_TABLE default\n" + numbers(24);
-  EXPECT_EQ(messageOf([&] { read(folder.write("a.vtk", vtkHead + voxels)); }), "no error");
+  EXPECT_EQ(messageOf([&] { loadedImage<3>(folder.write("a.vtk", vtkHead + voxels)); }), "no error");
   for (const std::string line : {"SPACING 1 1 1\n", "FIELD scalars 1\n", "POINT_DATA 24\n", "ORIGIN 0 0\n"})
     EXPECT_TRUE(complains(folder.write("a.vtk", vtkHead + line + voxels), "its header is not understood."))
         << line;
@@ -246,7 +231,7 @@ TEST_F(FileChecks, VoxelsOfTextThatTheirTypeDoesNotHold)
   };
   for (const std::string& good : {meta("FLOAT", "-3.5e0"), meta("SHORT", "3.0"), vtk("float", "3.25"),
                                   vtk("short", "-3"), nrrd("uchar", "255"), nrrd("float", "3.5")})
-    EXPECT_EQ(messageOf([&] { read(good); }), "no error") << good;
+    EXPECT_EQ(messageOf([&] { loadedImage<3>(good); }), "no error") << good;
   for (const std::string wrong : {"nan", "inf", "1e60", "0x10", "3,5"}) {
     const std::string start =
         "voxel 3 is \"" + wrong + "\", which is no number that a voxel of its type holds.";

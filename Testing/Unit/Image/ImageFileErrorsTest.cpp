@@ -1,8 +1,5 @@
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +10,6 @@ namespace tessera {
 namespace {
 
 using namespace testing;
-
-void read3(const std::string& path)
-{
-  std::vector<std::string> notes;
-  readImage<3>(path, {}, notes);
-}
 
 class ImageFileErrors : public ::testing::Test {
 protected:
@@ -31,14 +22,6 @@ protected:
     return folder.write("image.nii", bytes);
   }
 
-  /// The message of read3 without the path before it.
-  std::string complaint(const std::string& path) const
-  {
-    EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput);
-    const std::string message = messageOf([&] { read3(path); });
-    return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
-  }
-
   TemporaryFolder folder;
 };
 
@@ -48,9 +31,9 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
       folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
                                "ElementDataFile = LOCAL\nabcdef");
   EXPECT_EQ(readImageHeader(path, {}).dimension, 4);
-  EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
+  EXPECT_EQ(exitCodeOf([&] { loadedImage<3>(path); }), ExitCode::usage);
   EXPECT_EQ(
-      messageOf([&] { read3(path); }),
+      messageOf([&] { loadedImage<3>(path); }),
       path + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of dimension 3. "
           + oneOfSeries);
 }
@@ -62,16 +45,16 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
                                                      "DimSize = 4294967296 4294967296 4\n" // 2^66
                                                      "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n");
   const std::string metaBytes = std::to_string(folder.read("image.mha").size());
-  EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738"))
-      << complaint(meta);
-  EXPECT_EQ(complaint(nifti(108, 1e30f)), folder / "image.nii" + " holds less than the "
-                                              + std::to_string((std::uint64_t(1) << 62) + 1920)
-                                              + " bytes that its header promises" + cutOff);
+  EXPECT_TRUE(complaintOf(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738"))
+      << complaintOf(meta);
+  EXPECT_EQ(complaintOf(nifti(108, 1e30f)), folder / "image.nii" + " holds less than the "
+                                                + std::to_string((std::uint64_t(1) << 62) + 1920)
+                                                + " bytes that its header promises" + cutOff);
   const std::int16_t sizes[] = {7, 32767, 32767, 32767, 32767, 32767, 32767, 32767};
   std::string bytes = folder.read("image.nii");
   std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
   EXPECT_TRUE(
-      complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
+      complaintOf(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
 }
 
 TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
@@ -81,7 +64,7 @@ TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
   text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
   text.replace(text.find("POINT_DATA 1920"), 15, "POINT_DATA 191999999808");
 
-  EXPECT_EQ(complaint(folder.write("b.vtk", text)),
+  EXPECT_EQ(complaintOf(folder.write("b.vtk", text)),
             "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; "
             "it may have been cut off while it was copied.");
 }
@@ -91,24 +74,25 @@ TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
   writeImage(folder / "a.nii.gz", byteNoise(), PixelType::uint8, true);
 
   EXPECT_EQ(
-      complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
+      complaintOf(folder.write("b.nii", folder.read("a.nii.gz"))),
       "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
 {
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 3\n";
-  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
+  EXPECT_EQ(complaintOf(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
             "its header does not come to ElementDataFile. Allowed: a whole header.");
-  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementDataFile = a.raw\n")),
+  EXPECT_EQ(complaintOf(folder.write("a.mhd", head + "ElementDataFile = a.raw\n")),
             "its header has no ElementType. Allowed: a whole header.");
-  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
+  EXPECT_EQ(complaintOf(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
             "its header has no ElementDataFile. Allowed: a whole header.");
   for (const std::string& name :
        {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
-    EXPECT_EQ(
-        complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
-        "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
+    EXPECT_EQ(complaintOf(
+                  folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
+              "its data file " + (folder / name)
+                  + " is missing. Allowed: a data file where ElementDataFile says.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesOfSeveralFilesThatDoNotFit)
@@ -118,7 +102,7 @@ TEST_F(ImageFileErrors, MetaImagesOfSeveralFilesThatDoNotFit)
   for (const std::string name : {"s00.raw", "s02.raw", "s04.raw"})
     folder.write(name, "1234");
   const auto complaintOf = [&](const std::string& dataFile) {
-    return complaint(folder.write("a.mhd", head + dataFile + "\n"));
+    return testing::complaintOf(folder.write("a.mhd", head + dataFile + "\n"));
   };
   const std::string missing = " is missing. Allowed: a data file where ElementDataFile says.";
   EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw"),
@@ -144,9 +128,9 @@ TEST_F(ImageFileErrors, PairsThatLackTheirData)
     SCOPED_TRACE(header);
     writeImage(folder / header, byteNoise(), PixelType::uint8, false);
     folder.write(data, "short");
-    EXPECT_EQ(exitCodeOf([&] { read3(folder / header); }), ExitCode::unreadableInput);
+    EXPECT_EQ(exitCodeOf([&] { loadedImage<3>(folder / header); }), ExitCode::unreadableInput);
     std::filesystem::remove(folder / data);
-    EXPECT_TRUE(complaint(folder / header).starts_with("its data file " + (folder / data) + " is missing"));
+    EXPECT_TRUE(complaintOf(folder / header).starts_with("its data file " + (folder / data) + " is missing"));
   }
 }
 
@@ -157,8 +141,7 @@ TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
   image.voxels[0] = 99;
   writeImage(folder / "a.nii", image, PixelType::uint8, false);
 
-  std::vector<std::string> notes;
-  EXPECT_EQ(readImage<3>(folder / "a.nii.gz", {}, notes).image.voxels[0], 0);
+  EXPECT_EQ(loadedImage<3>(folder / "a.nii.gz").image.voxels[0], 0);
 }
 
 }

@@ -1,7 +1,5 @@
 // needs: ITK
-#include "Core/Image/Files/ImageFile.h"
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Scenes/Phantom.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
@@ -34,13 +32,6 @@ Image<D> countedImage(const ImageGeometry<D>& geometry)
   for (std::size_t i = 0; i < image.voxels.size(); ++i)
     image.voxels[i] = static_cast<float>((37 * i) % 101);
   return image;
-}
-
-template <int D>
-LoadedImage<D> load(const std::string& path)
-{
-  std::vector<std::string> notes;
-  return readImage<D>(path, {}, notes);
 }
 
 bool accepts(const std::string& format, int dimension, PixelType type, int components)
@@ -79,9 +70,9 @@ TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
         writeImage(path, image, type, compress);
 
         if (D == 2 && format == "dcm") // one slice of a volume
-          EXPECT_EQ(load<3>(path).image.voxels, image.voxels);
+          EXPECT_EQ(testing::loadedImage<3>(path).image.voxels, image.voxels);
         else
-          EXPECT_EQ(load<D>(path).image.voxels, image.voxels);
+          EXPECT_EQ(testing::loadedImage<D>(path).image.voxels, image.voxels);
         if (format != "bmp") { // its grey values come back as colour
           EXPECT_EQ(readImageHeader(path, {}).componentType, type);
         }
@@ -127,14 +118,18 @@ TEST_F(ImageFile, IntegerPixelsAreRoundedHalfUpAndClamped)
   writeImage(folder / "u64.mha", image, PixelType::uint64, false);
 
   using Voxels = std::vector<float>;
-  EXPECT_EQ(load<2>(folder / "u8.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 255, 0}));
-  EXPECT_EQ(load<2>(folder / "i8.mha").image.voxels, (Voxels{-128, -128, -2, -2, 0, 0, 3, 127, 127, 0}));
-  EXPECT_EQ(load<2>(folder / "i32.mha").image.voxels,
+  EXPECT_EQ(testing::loadedImage<2>(folder / "u8.mha").image.voxels,
+            (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 255, 0}));
+  EXPECT_EQ(testing::loadedImage<2>(folder / "i8.mha").image.voxels,
+            (Voxels{-128, -128, -2, -2, 0, 0, 3, 127, 127, 0}));
+  EXPECT_EQ(testing::loadedImage<2>(folder / "i32.mha").image.voxels,
             (Voxels{-0x1p31f, -129, -2, -2, 0, 0, 3, 255, 0x1p31f, 0}));
-  EXPECT_EQ(load<2>(folder / "u32.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p32f, 0}));
-  EXPECT_EQ(load<2>(folder / "i64.mha").image.voxels,
+  EXPECT_EQ(testing::loadedImage<2>(folder / "u32.mha").image.voxels,
+            (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p32f, 0}));
+  EXPECT_EQ(testing::loadedImage<2>(folder / "i64.mha").image.voxels,
             (Voxels{-0x1p63f, -129, -2, -2, 0, 0, 3, 255, 0x1p63f, 0}));
-  EXPECT_EQ(load<2>(folder / "u64.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p64f, 0}));
+  EXPECT_EQ(testing::loadedImage<2>(folder / "u64.mha").image.voxels,
+            (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p64f, 0}));
 }
 
 TEST_F(ImageFile, TheLargestIntegersAreNotWrapped)
@@ -157,8 +152,7 @@ TEST_F(ImageFile, NotANumberIsSetAsideAndCounted)
   image.voxels[23] = std::numeric_limits<float>::infinity();
   writeImage(folder / "nan.mha", image, PixelType::float32, false);
 
-  std::vector<std::string> notes;
-  const LoadedImage<3> loaded = readImage<3>(folder / "nan.mha", {}, notes);
+  const LoadedImage<3> loaded = testing::loadedImage<3>(folder / "nan.mha");
 
   EXPECT_EQ(loaded.nanVoxels, 2u);
   EXPECT_EQ(loaded.image.voxels[5], 0);
@@ -175,7 +169,7 @@ TEST_F(ImageFile, AnImageWithoutNaNHasNoMask)
   writeImage(folder / "image.mha", countedImage(testing::obliqueGeometry<3>({4, 3, 2})), PixelType::float32,
              false);
 
-  EXPECT_EQ(load<3>(folder / "image.mha").finiteVoxels, nullptr);
+  EXPECT_EQ(testing::loadedImage<3>(folder / "image.mha").finiteVoxels, nullptr);
 }
 
 TEST_F(ImageFile, AMaskIsWhatIsNotZero)
@@ -219,8 +213,8 @@ TEST_F(ImageFile, NiftiKeepsTheFirstTimeOfASeries)
   bytes[123] = 2 | 16; // in milliseconds
   folder.write("milliseconds.nii", bytes);
 
-  EXPECT_EQ(load<4>(folder / "series.nii").image.geometry.originMm, geometry.originMm);
-  EXPECT_NEAR(load<4>(folder / "milliseconds.nii").image.geometry.originMm[3], 0.0015, 1e-12);
+  EXPECT_EQ(testing::loadedImage<4>(folder / "series.nii").image.geometry.originMm, geometry.originMm);
+  EXPECT_NEAR(testing::loadedImage<4>(folder / "milliseconds.nii").image.geometry.originMm[3], 0.0015, 1e-12);
 }
 
 TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)

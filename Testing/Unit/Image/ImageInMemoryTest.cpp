@@ -1,8 +1,5 @@
 #include "Core/Image/ImageInMemory.h"
-
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <cmath>
 #include <cstring>
@@ -85,8 +82,7 @@ TEST(ImageInMemory, VoxelsThatAreNotFiniteAreSetAsideAsThoseOfAFile)
   noise.voxels[700] = -INFINITY;
   const TemporaryFolder folder;
   writeImage(folder / "image.mha", noise, PixelType::float32, false);
-  std::vector<std::string> notes;
-  const LoadedImage<3> read = readImage<3>(folder / "image.mha", {}, notes);
+  const LoadedImage<3> read = loadedImage<3>(folder / "image.mha");
   const auto image = std::make_shared<Image<3>>(noise);
 
   const CheckedImage<3> checked = checkedImage<3>({{}, 2}, "fixed", image);

@@ -4,11 +4,9 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/ImageInMemory.h"
 #include "Core/Image/Voxels/LabelImage.h"
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
@@ -231,9 +229,8 @@ TEST_F(ImageToCudaTest, LabelsArriveUnlessTheHostMustNumberThem)
 TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)
 {
   const auto expectTheHostsWords = [&](const std::string& name) {
-    std::vector<std::string> notes;
     EXPECT_EQ(errorText([&] { Brought{path(name)}; }, ExitCode::unreadableInput),
-              errorText([&] { readImage<3>(path(name), {}, notes); }, ExitCode::unreadableInput))
+              errorText([&] { loadedImage<3>(path(name)); }, ExitCode::unreadableInput))
         << name;
   };
   writeImage(path("a.nii.gz"), noiseImage<3>(grid, 1), PixelType::int16, true);
@@ -255,8 +252,7 @@ TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
   const ResampleScene<3> scene({31, 33, 30}, {37, 29, 23});
   const TransformChain<3> chain = letterChain<3>("AB", scene.fixed);
   writeImage(path("m.mha"), *scene.moving, PixelType::int16, false);
-  std::vector<std::string> notes;
-  const auto onHost = std::make_shared<Image<3>>(readImage<3>(path("m.mha"), {}, notes).image);
+  const auto onHost = std::make_shared<Image<3>>(loadedImage<3>(path("m.mha")).image);
   Brought brought(path("m.mha"));
   const auto resampler = resamplerOf<3>("(DefaultPixelValue -5)");
   for (const std::string name : {"LinearInterpolator", "NearestNeighborInterpolator",

@@ -1,8 +1,5 @@
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
@@ -23,11 +20,10 @@ TEST_F(PictureErrors, PicturesThatWereCutOff)
     SCOPED_TRACE(format);
     writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
     const std::string bytes = folder.read("image." + format);
-    std::vector<std::string> notes;
-    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), {}, notes));
+    EXPECT_NO_THROW(loadedImage<2>(folder / ("image." + format)));
     for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
       const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
-      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, {}, notes); }), ExitCode::unreadableInput)
+      EXPECT_EQ(exitCodeOf([&] { loadedImage<2>(path); }), ExitCode::unreadableInput)
           << kept << " of " << bytes.size();
     }
   }
@@ -42,9 +38,8 @@ TEST_F(PictureErrors, PicturesThatWereChanged)
     writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
     std::string bytes = folder.read("image." + format);
     bytes[bytes.find(what) + behind] = byte;
-    std::vector<std::string> notes;
     const std::string path = folder.write("changed." + format, bytes);
-    EXPECT_EQ(messageOf([&] { readImage<2>(path, {}, notes); }),
+    EXPECT_EQ(messageOf([&] { loadedImage<2>(path); }),
               path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
   };
   expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows
@@ -62,13 +57,12 @@ TEST_F(PictureErrors, PngWhoseNumbersWouldBeShifted)
   writeImage(folder / "image.png", picture, PixelType::uint8, false);
   const std::string bytes = folder.read("image.png"), start("\0\0\0\1sBIT", 8);
   const std::size_t behindHeader = bytes.find("IHDR") + 21;
-  std::vector<std::string> notes;
   const auto read = [&](const std::string& bitsAndChecksum) {
     const std::string changed =
         bytes.substr(0, behindHeader) + start + bitsAndChecksum + bytes.substr(behindHeader);
-    return readImage<2>(folder.write("bits.png", changed), {}, notes).image.voxels;
+    return loadedImage<2>(folder.write("bits.png", changed)).image.voxels;
   };
-  EXPECT_EQ(read("\x08\xe6\x0a\x5b\x99"), readImage<2>(folder / "image.png", {}, notes).image.voxels);
+  EXPECT_EQ(read("\x08\xe6\x0a\x5b\x99"), loadedImage<2>(folder / "image.png").image.voxels);
   EXPECT_EQ(
       messageOf([&] { read("\x07\x76\xb5\x46\x08"); }),
       folder / "bits.png"

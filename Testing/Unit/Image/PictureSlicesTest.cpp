@@ -1,9 +1,7 @@
 #include "Core/Image/Pictures/PictureSlices.h"
 
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Pictures/PictureBytes.h"
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
@@ -93,8 +91,7 @@ TEST(PictureBytesTest, AFileInMemoryIsReadAsItsPicture)
   std::vector<std::uint8_t> grey(24 * 16);
   for (std::size_t i = 0; i < grey.size(); ++i)
     grey[i] = static_cast<std::uint8_t>(10 * (i % 24));
-  std::vector<std::string> notes;
-  const Image<2> read = readImage<2>(folder.write("a.jpg", jpegBytes(grey, 24, 16, 95)), {}, notes, 1).image;
+  const Image<2> read = testing::loadedImage<2>(folder.write("a.jpg", jpegBytes(grey, 24, 16, 95))).image;
   ASSERT_EQ(read.geometry.size, (Size<2>{24, 16}));
   for (std::size_t i = 0; i < grey.size(); ++i)
     EXPECT_NEAR(read.voxels[i], grey[i], 6) << i;

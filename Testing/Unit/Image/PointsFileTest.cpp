@@ -22,9 +22,7 @@ protected:
   std::string complaint(const std::string& name, const std::string& text) const
   {
     const std::string path = folder.write(name, text);
-    const auto readIt = [&] { readPoints<3>(path); };
-    EXPECT_EQ(testing::exitCodeOf(readIt), ExitCode::unreadableInput);
-    const std::string message = testing::messageOf(readIt);
+    const std::string message = testing::errorText([&] { readPoints<3>(path); }, ExitCode::unreadableInput);
     return message.starts_with(path + ":") ? message.substr(path.size() + 1) : message;
   }
 

@@ -1,13 +1,10 @@
 // needs: ITK
 #include "Core/Image/Slices/SliceReader.h"
 
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/PixelRounding.h"
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <gtest/gtest.h>
@@ -159,11 +156,10 @@ TEST_F(SliceReaderTest, ValuesThatAreNoNumbersAndThoseThatFloatsRound)
 TEST_F(SliceReaderTest, AnImageOfNoNumbersIsAnErrorOfTheSameWords)
 {
   testing::writeByItk<float>(path("n.mha"), grid, 1, std::vector<float>(grid.voxelCount(), NAN), false);
-  std::vector<std::string> notes;
   SliceReader<3> reader(path("n.mha"), {}, VoxelsAs::intensities);
 
   EXPECT_EQ(errorText([&] { reader.survey(2); }, ExitCode::unreadableInput),
-            errorText([&] { readImage<3>(path("n.mha"), {}, notes); }, ExitCode::unreadableInput));
+            errorText([&] { testing::loadedImage<3>(path("n.mha")); }, ExitCode::unreadableInput));
 }
 
 TEST_F(SliceReaderTest, ComponentsAreImagesOfTheirOwn)

@@ -1,11 +1,9 @@
 // needs: ITK
 #include "Core/Image/Voxels/VoxelPlace.h"
 
-#include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/PlaceOf.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <gtest/gtest.h>
@@ -35,26 +33,7 @@ std::string gzipped(const std::string& text)
   return result;
 }
 
-class VoxelPlaceTest : public ::testing::Test {
-protected:
-  VoxelPlaceTest()
-  {
-    for (float& value : image.voxels)
-      value = std::floor(value);
-    shorts.assign(image.voxels.begin(), image.voxels.end());
-  }
-
-  std::vector<float> load(const std::string& path, int threads = 1)
-  {
-    std::vector<std::string> notes;
-    return readImage<3>(path, {}, notes, threads).image.voxels;
-  }
-
-  TemporaryFolder folder;
-  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
-                                          1); // 1.1 MB of shorts: several pieces
-  std::vector<short> shorts;
-};
+using VoxelPlaceTest = StoredNoise;
 
 TEST_F(VoxelPlaceTest, FilesOfItkGiveTheirVoxelsOnAnyNumberOfThreads)
 {
@@ -65,8 +44,8 @@ TEST_F(VoxelPlaceTest, FilesOfItkGiveTheirVoxelsOnAnyNumberOfThreads)
       writeByItk<float>(folder / ("float." + name), image.geometry, 1, image.voxels, compress);
       ASSERT_TRUE(testing::placeOf(folder / name)); // not left to ITK
       for (const int threads : {1, 3}) {
-        EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
-        EXPECT_EQ(load(folder / ("float." + name), threads) == image.voxels, true);
+        EXPECT_EQ(loadedImage<3>(folder / name, threads).image.voxels == image.voxels, true);
+        EXPECT_EQ(loadedImage<3>(folder / ("float." + name), threads).image.voxels == image.voxels, true);
       }
     }
 }
@@ -78,7 +57,7 @@ TEST_F(VoxelPlaceTest, OwnCompressedFilesGiveTheirVoxelsOnAnyNumberOfThreads)
       SCOPED_TRACE(name + ", " + pixelTypeName(type));
       writeImage(folder / name, image, type, true, 2);
       for (const int threads : {1, 3})
-        EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
+        EXPECT_EQ(loadedImage<3>(folder / name, threads).image.voxels == image.voxels, true);
     }
 }
 
@@ -106,9 +85,9 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
     const std::vector<float> expected =
         type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
     for (const int threads : {1, 3})
-      EXPECT_EQ(load(path, threads) == expected, true);
+      EXPECT_EQ(loadedImage<3>(path, threads).image.voxels == expected, true);
     folder.write("z.nii.gz", gzipped(folder.read("s.nii")));
-    EXPECT_EQ(load(folder / "z.nii.gz", 3) == expected, true);
+    EXPECT_EQ(loadedImage<3>(folder / "z.nii.gz", 3).image.voxels == expected, true);
   };
   writeImage(folder / "a.nii", image, PixelType::int16, false); // several pieces
   expectItks(PixelType::int16, {0.1f, -10.3f});

@@ -1,12 +1,9 @@
 // needs: ITK
 #include "Core/Image/Voxels/VoxelRanges.h"
 
-#include "Core/Image/Files/ImageFile.h"
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/PlaceOf.h"
-#include "Testing/Support/Files/TemporaryFolder.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Files/StoredImages.h"
 
 #include <gtest/gtest.h>
 
@@ -29,16 +26,8 @@ const StoredAs everyWay[] = {{"a.nii", false, false},   {"a.mha", false, false},
                              {"a.nii.gz", true, false}, {"a.mha", true, false},  {"a.nrrd", true, false},
                              {"a.nii.gz", true, true},  {"a.mha", true, true},   {"a.nrrd", true, true}};
 
-class VoxelRangesTest : public ::testing::Test {
+class VoxelRangesTest : public StoredNoise {
 protected:
-  VoxelRangesTest()
-      : image(testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 47}), 1)) // 0.8 MB of shorts
-  {
-    for (float& value : image.voxels)
-      value = std::floor(value);
-    shorts.assign(image.voxels.begin(), image.voxels.end());
-  }
-
   std::string write(const StoredAs& how)
   {
     if (how.isOurs)
@@ -47,10 +36,6 @@ protected:
       writeByItk<short>(folder / how.name, image.geometry, 1, shorts, how.compress);
     return folder / how.name;
   }
-
-  TemporaryFolder folder;
-  Image<3> image;
-  std::vector<short> shorts;
 };
 
 TEST_F(VoxelRangesTest, AreThoseOfTheWholeInAnyOrder)
