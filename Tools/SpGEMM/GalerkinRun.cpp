@@ -1,5 +1,3 @@
-#include "Tools/SpGEMM/GalerkinRun.h"
-
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Math/Median.h"
@@ -7,6 +5,7 @@
 #include "Tools/Common/Process.h"
 #include "Tools/SpGEMM/OperandFile.h"
 #include "Tools/SpGEMM/ProductDevice.h"
+#include "Tools/SpGEMM/ProductRun.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,6 @@
 #include "Tools/Common/CalibrationFile.h"
 
 #include "Core/Compute/Cuda/Stream.h"
-#include "Core/Compute/Device.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ProductTime.h"

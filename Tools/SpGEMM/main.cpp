@@ -4,7 +4,6 @@
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/SpGEMM/GalerkinRun.h"
 #include "Tools/SpGEMM/OperandFile.h"
 #include "Tools/SpGEMM/ProductRun.h"
 
