@@ -6,14 +6,11 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Registration/Transform.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/ParameterText.h"
-
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
@@ -26,8 +23,7 @@ namespace {
 
 class TransformFile : public ::testing::Test {
 protected:
-  tessera::testing::TemporaryFolder temporary;
-  fs::path folder = temporary.path();
+  tessera::testing::TemporaryFolder folder;
   Registry registry;
   std::vector<std::string> warnings;
   Parameters::Warn warn = [this](const std::string& line) { warnings.push_back(line); };
@@ -43,11 +39,10 @@ protected:
     registry.add<Transform<3>, SimilarityTransform<3>>();
   }
 
-  std::string write(const std::string& name, const std::string& text)
+  /// Where the transform of a file in the plane takes a point.
+  Vec<2> mappedBy(const std::string& path, const Vec<2>& pointMm)
   {
-    fs::create_directories((folder / name).parent_path());
-    std::ofstream(folder / name, std::ios::binary) << text;
-    return (folder / name).string();
+    return mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, pointMm);
   }
   /// A translation in the plane with an output grid.
   static std::string translation(const std::string& values, const std::string& more = "")
@@ -128,7 +123,7 @@ TEST_F(TransformFile, ReadsBackTheSameBits)
   TransformFileSource<3> source{.chain = &chain, .fixed = lungGeometry()};
 
   const TransformFileContent<3> content =
-      readTransformFile<3>({}, write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
+      readTransformFile<3>({}, folder.write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
 
   EXPECT_EQ(content.chain->parameters, chain.parameters);
   EXPECT_EQ(content.output, source.fixed);
@@ -150,11 +145,11 @@ TEST_F(TransformFile, ManyNumbersOfManyThreadsComeInTheirOrder)
   source.sections = {{"Many", {many}}};
   source.threads = 5;
 
-  const std::string path = temporary / "t.txt", text = transformFileText<3>(source, warnings);
+  const std::string path = folder / "t.txt", text = transformFileText<3>(source, warnings);
   writeTextFile(path, transformFilePieces<3>(source, warnings));
 
   EXPECT_TRUE(text.ends_with("// Many\n" + expected + ")\n"));
-  EXPECT_EQ(temporary.read("t.txt") == text, true);
+  EXPECT_EQ(folder.read("t.txt") == text, true);
 }
 
 TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
@@ -193,43 +188,44 @@ TEST_F(TransformFile, WhatNoFileCanHoldIsAnError)
 
 TEST_F(TransformFile, ChainComposesOrAdds)
 {
-  write("first.txt",
-        "(Transform \"AffineTransform\")\n(TransformParameters 2 0 0 2 0 0)\n(CenterOfRotationPoint 0 0)\n");
-  const std::string composed = write(
+  folder.write(
+      "first.txt",
+      "(Transform \"AffineTransform\")\n(TransformParameters 2 0 0 2 0 0)\n(CenterOfRotationPoint 0 0)\n");
+  const std::string composed = folder.write(
       "compose.txt", "(Transform \"AffineTransform\")\n(TransformParameters 0 1 1 0 5 6)\n(Size 4 5)\n"
                      "(CenterOfRotationPoint 0 0)\n(InitialTransformParameterFileName \"first.txt\")\n");
   const std::string added =
-      write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
-                                          "(HowToCombineTransforms \"Add\")\n"));
+      folder.write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
+                                                 "(HowToCombineTransforms \"Add\")\n"));
 
-  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, composed, registry, warn).chain, {1, 10}),
-            (Vec<2>{25, 8}));
-  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
+  EXPECT_EQ(mappedBy(composed, {1, 10}), (Vec<2>{25, 8}));
+  EXPECT_EQ(mappedBy(added, {1, 10}), (Vec<2>{7, 26}));
 }
 
 TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
 {
-  write("one.txt", translation("1 0"));
-  write("two.txt", translation("2 0"));
+  folder.write("one.txt", translation("1 0"));
+  folder.write("two.txt", translation("2 0"));
   const std::string path =
-      write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
-                                        "(InitialTransformParameterFileName \"two.txt\")\n"));
+      folder.write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
+                                               "(InitialTransformParameterFileName \"two.txt\")\n"));
 
-  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
+  EXPECT_EQ(mappedBy(path, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_PRED2(contains, warnings[0], "one.txt");
 }
 
 TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
 {
-  const std::string one = write("one.txt", translation("1 0")), copy = write("copy.txt", translation("1 0")),
+  const std::string one = folder.write("one.txt", translation("1 0")),
+                    copy = folder.write("copy.txt", translation("1 0")),
                     digest = "(InitialTransformSHA256 \"" + transformDigest(one) + "\")\n";
   const auto xWith = [&](const std::string& old, const std::string& newer, const std::string& more) {
     const std::string path =
-        write("t.txt", translation("10 0", "(InitialTransformParametersFileName \"" + old
-                                               + "\")\n(InitialTransformParameterFileName \"" + newer
-                                               + "\")\n" + more));
-    return mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0})[0];
+        folder.write("t.txt", translation("10 0", "(InitialTransformParametersFileName \"" + old
+                                                      + "\")\n(InitialTransformParameterFileName \"" + newer
+                                                      + "\")\n" + more));
+    return mappedBy(path, {0, 0})[0];
   };
   const std::string none = "NoInitialTransform";
   EXPECT_EQ(xWith(none, "one.txt", digest), 10); // front ends of elastix up to 5.1 edit the old key alone
@@ -238,7 +234,7 @@ TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
   EXPECT_EQ(xWith(none, "one.txt", ""), 11);
   EXPECT_EQ(xWith(copy, "one.txt", digest), 11);
   EXPECT_EQ(warnings.size(), 5u);
-  write("copy.txt", translation("2 0"));
+  folder.write("copy.txt", translation("2 0"));
   EXPECT_THROW(xWith(copy, "one.txt", digest), Error); // another transform than the result was made with
 }
 
@@ -246,14 +242,13 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
 {
   const std::string name = "tessera_initial_transform_here.txt";
   std::ofstream(name) << translation("1 0");
-  write(name, translation("2 0"));
+  folder.write(name, translation("2 0"));
   const std::string path =
-      write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
+      folder.write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
 
-  const Vec<2> fromWorkingFolder =
-      mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
+  const Vec<2> fromWorkingFolder = mappedBy(path, {0, 0});
   fs::remove(name);
-  const Vec<2> fromOwnFolder = mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
+  const Vec<2> fromOwnFolder = mappedBy(path, {0, 0});
 
   EXPECT_EQ(fromWorkingFolder, (Vec<2>{1, 0}));
   EXPECT_EQ(fromOwnFolder, (Vec<2>{2, 0}));
@@ -261,9 +256,9 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
 
 TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
 {
-  const std::string path =
-      write("t.txt", translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 "
-                                        "0)\n(UseDirectionCosines \"false\")\n"));
+  const std::string path = folder.write(
+      "t.txt", translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 "
+                                  "0)\n(UseDirectionCosines \"false\")\n"));
 
   const TransformFileContent<2> content = readTransformFile<2>({}, path, registry, warn);
 
@@ -276,12 +271,11 @@ TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
 TEST_F(TransformFile, BinaryParametersOfVersion50AreRead)
 {
   const double values[2] = {1.0 / 3, -7e-9};
-  std::ofstream(folder / "t.dat", std::ios::binary)
-      .write(reinterpret_cast<const char*>(values), sizeof(values));
-  const std::string path =
-      write("t.txt",
-            "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
-            "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
+  folder.write("t.dat", {reinterpret_cast<const char*>(values), sizeof values});
+  const std::string path = folder.write(
+      "t.txt",
+      "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
+      "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
 
   EXPECT_EQ(readTransformFile<2>({}, path, registry, warn).chain->parameters,
             (std::vector<double>{1.0 / 3, -7e-9}));
@@ -289,20 +283,21 @@ TEST_F(TransformFile, BinaryParametersOfVersion50AreRead)
 
 TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
 {
-  const std::string itk =
-      write("e.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler2DTransform_double_2_2\n"
-                     "Parameters: 0 5 6\nFixedParameters: 1 2\n");
+  const std::string itk = folder.write(
+      "e.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler2DTransform_double_2_2\n"
+               "Parameters: 0 5 6\nFixedParameters: 1 2\n");
   const std::string path =
-      write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
+      folder.write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
 
-  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mappedBy(path, {1, 2}), (Vec<2>{6, 8}));
   EXPECT_EQ(mappedPoint<2>(*readTransformChain<2>({}, itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
   EXPECT_EQ(readTransformDimension(itk), 2u);
 }
 
 TEST_F(TransformFile, DimensionIsReadWithoutBuildingTheTransform)
 {
-  EXPECT_EQ(readTransformDimension(write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")),
-            3u);
-  EXPECT_THROW(readTransformDimension(write("u.txt", "(Transform \"Nonsense\")\n")), Error);
+  EXPECT_EQ(
+      readTransformDimension(folder.write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")),
+      3u);
+  EXPECT_THROW(readTransformDimension(folder.write("u.txt", "(Transform \"Nonsense\")\n")), Error);
 }

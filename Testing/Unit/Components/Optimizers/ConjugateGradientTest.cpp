@@ -1,12 +1,9 @@
 #include "Components/Optimizers/ConjugateGradient.h"
 
+#include "Testing/Support/Checks/Differences.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
 
 namespace tessera {
 namespace {
@@ -19,24 +16,10 @@ AnalyticCost::Formula bowl(const std::vector<double>& curvatures)
   return quadratic(curvatures, std::vector<double>(curvatures.size(), 1));
 }
 
-struct Minimum {
-  std::vector<double> position;
-  OptimizerReport report;
-  std::vector<IterationRow> rows;
-};
-
-Minimum minimize(AnalyticCost& cost, const std::string& text, const std::vector<double>& start)
+OptimizerRun minimize(AnalyticCost& cost, const std::string& text, const std::vector<double>& start)
 {
   ConjugateGradient optimizer(parametersOf(text));
-  Buffer<double> position;
-  position.fromHost(cost.context(), start);
-  Minimum found;
-  optimizer.prepareForLevel(cost.context(), 0, start.size());
-  found.report = optimizer.minimize(cost, 0, position, [&](const IterationRow& row, std::span<const double>) {
-    found.rows.push_back(row);
-  });
-  found.position = position.toHost(cost.context());
-  return found;
+  return runOptimizer(optimizer, cost, start);
 }
 
 const char* const types[] = {"FletcherReeves", "PolakRibiere", "DaiYuan", "HestenesStiefel",
@@ -48,7 +31,7 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
        types) { // with (nearly) exact line searches, by the theory of conjugate directions
     AnalyticCost cost(6, bowl({1, 4, 4, 9, 1, 9}));
 
-    const Minimum found =
+    const OptimizerRun found =
         minimize(cost,
                  "(ConjugateGradientType \"" + type
                      + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
@@ -56,7 +39,7 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
                  {5, -3, 2, 0, -7, 4});
 
     EXPECT_EQ(found.report.iterations, 3u) << type;
-    for (const double x : found.position)
+    for (const double x : found.final)
       EXPECT_NEAR(x, 1, 1e-5) << type; // what the line search leaves
   }
 }
@@ -64,40 +47,35 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
 TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
 {
   AnalyticCost cost(2, bowl({1, 25}));
-  const Minimum found = minimize(
+  const OptimizerRun found = minimize(
       cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)",
       {9, 2});
-  EXPECT_GT(std::abs(found.position[0] - 1), 1e-2);
+  EXPECT_GT(std::abs(found.final[0] - 1), 1e-2);
 }
 
 TEST(ConjugateGradientTest, FollowsACurvedValley)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found = minimize(cost, "(MaximumNumberOfIterations 300)\n(ValueTolerance 1e-14)", {-1.2, 1});
-  EXPECT_NEAR(found.position[0], 1, 1e-3);
-  EXPECT_NEAR(found.position[1], 1, 2e-3);
+  const OptimizerRun found =
+      minimize(cost, "(MaximumNumberOfIterations 300)\n(ValueTolerance 1e-14)", {-1.2, 1});
+  EXPECT_NEAR(found.final[0], 1, 1e-3);
+  EXPECT_NEAR(found.final[1], 1, 2e-3);
 }
 
 /// From a point of a bowl with its minimum at (1, 1, 1).
 void expectNoLeapAndNoAscent(const std::string& lineSearch)
 {
   AnalyticCost cost(3, bowl({1, 2, 3}));
-  const Minimum found = minimize(cost,
-                                 "(LineSearch \"" + lineSearch
-                                     + "\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
-                                       "(MaximumNumberOfLineSearchIterations 50)",
-                                 {3, -2, 8});
+  const OptimizerRun found = minimize(cost,
+                                      "(LineSearch \"" + lineSearch
+                                          + "\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
+                                            "(MaximumNumberOfLineSearchIterations 50)",
+                                      {3, -2, 8});
 
-  const auto far = [](const std::vector<double>& a, const std::vector<double>& b) {
-    double most = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      most = std::max(most, std::abs(a[i] - b[i]));
-    return most;
-  };
   double best = INFINITY;
   std::vector<double> at = cost.evaluated.front();
   for (const auto& position : cost.evaluated) {
-    EXPECT_LE(far(position, at), 0.25 * (1 + 1e-12)) << lineSearch;
+    EXPECT_LE(largestDifference(position, at), 0.25 * (1 + 1e-12)) << lineSearch;
     const double value = bowl({1, 2, 3})(position, {});
     if (value < best) {
       best = value;
@@ -106,7 +84,7 @@ void expectNoLeapAndNoAscent(const std::string& lineSearch)
   }
   for (std::size_t i = 1; i < found.rows.size(); ++i)
     EXPECT_LE(found.rows[i].value, found.rows[i - 1].value) << lineSearch;
-  for (const double x : found.position)
+  for (const double x : found.final)
     EXPECT_NEAR(x, 1, 0.05); // a few hundredths of the longest step
 }
 
@@ -119,41 +97,30 @@ TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
 TEST(ConjugateGradientTest, AParabolaEndsAtTheLeastPointAfterTwoValues)
 {
   AnalyticCost cost(1, bowl({1}));
-  const Minimum found = minimize(
+  const OptimizerRun found = minimize(
       cost, "(LineSearch \"BoundedParabola\")\n(MaximumStepLength 20)\n(MaximumNumberOfIterations 1)", {10});
-  EXPECT_NEAR(found.position[0], 1, 1e-12); // the least point of a bowl is that of the parabola
-  EXPECT_EQ(cost.evaluated.size(), 4u);     // the start, the longest step, the least point, its gradient
+  EXPECT_NEAR(found.final[0], 1, 1e-12); // the least point of a bowl is that of the parabola
+  EXPECT_EQ(cost.evaluated.size(), 4u);  // the start, the longest step, the least point, its gradient
 }
 
 TEST(ConjugateGradientTest, AParabolaDescendsTheValley)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found = minimize(cost,
-                                 "(LineSearch \"BoundedParabola\")\n(MaximumStepLength 0.3)\n"
-                                 "(ValueTolerance 0)\n(MaximumNumberOfIterations 500)",
-                                 {-1.2, 1});
+  const OptimizerRun found = minimize(cost,
+                                      "(LineSearch \"BoundedParabola\")\n(MaximumStepLength 0.3)\n"
+                                      "(ValueTolerance 0)\n(MaximumNumberOfIterations 500)",
+                                      {-1.2, 1});
   EXPECT_LT(found.report.value, 0.05); // 24 at the start
   for (std::size_t i = 1; i < found.rows.size(); ++i)
     EXPECT_LE(found.rows[i].value, found.rows[i - 1].value);
-}
-
-/// A curved valley (Rosenbrock 1960) with its minimum, 0, at (1, 1).
-double valley(std::span<const double> at, std::span<double> gradient)
-{
-  const double across = at[1] - at[0] * at[0], along = 1 - at[0];
-  if (!gradient.empty()) {
-    gradient[0] = -400 * at[0] * across - 2 * along;
-    gradient[1] = 200 * across;
-  }
-  return 100 * across * across + along * along;
 }
 
 TEST(ConjugateGradientTest, WhereAConjugateDirectionLeadsNowhereBoundedStepsGoOnAlongTheSteepestOne)
 {
   std::size_t begunAgain = 0;
   for (const std::string type : types) {
-    AnalyticCost cost(2, valley);
-    const Minimum found =
+    AnalyticCost cost(2, rosenbrock);
+    const OptimizerRun found =
         minimize(cost,
                  "(ConjugateGradientType \"" + type
                      + "\")\n(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.3)\n(ValueTolerance 0)\n"
@@ -173,12 +140,12 @@ TEST(ConjugateGradientTest, BoundedStepsThatGainLittleAreAnEndAlongTheSteepestDi
   constexpr double tolerance = 0.05;
   std::size_t wentOn = 0;
   for (const std::string type : types) {
-    AnalyticCost cost(2, valley);
-    const Minimum found = minimize(cost,
-                                   "(ConjugateGradientType \"" + type
-                                       + "\")\n(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.3)\n"
-                                         "(ValueTolerance 0.05)\n(MaximumNumberOfIterations 500)",
-                                   {-1.2, 1});
+    AnalyticCost cost(2, rosenbrock);
+    const OptimizerRun found = minimize(cost,
+                                        "(ConjugateGradientType \"" + type
+                                            + "\")\n(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.3)\n"
+                                              "(ValueTolerance 0.05)\n(MaximumNumberOfIterations 500)",
+                                        {-1.2, 1});
 
     for (std::size_t i = 1; i + 1 < found.rows.size(); ++i) {
       const double before = found.rows[i - 1].value, after = found.rows[i].value;
@@ -211,7 +178,7 @@ TEST(ConjugateGradientTest, AsInElastixElevenLittleChangesRunningAreAnEnd)
 {
   AnalyticCost cost(2, rosenbrock);
   // No change is as large as twice the sum of the values.
-  const Minimum found = minimize(cost, "(ValueTolerance 2)", {-1.2, 1});
+  const OptimizerRun found = minimize(cost, "(ValueTolerance 2)", {-1.2, 1});
   EXPECT_EQ(found.report.stopCondition, "Almost no decrease in function value anymore.");
   EXPECT_EQ(found.report.iterations, 11u);
 }
@@ -220,7 +187,7 @@ TEST(ConjugateGradientTest, AsInElastixALineSearchBeginsWithStepLengthAndLaterOn
 {
   AnalyticCost cost(2, bowl({1, 3}));
   const std::vector<double> start{5, -3}; // its gradient is {4, -12}
-  const Minimum found = minimize(
+  const OptimizerRun found = minimize(
       cost, "(StepLength 0.125)\n(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 3)",
       start);
 
@@ -242,7 +209,7 @@ TEST(ConjugateGradientTest, AsInElastixOneIterationIsNoneAndTwoAreTwo)
 {
   for (const std::size_t iterations : {1u, 2u}) {
     AnalyticCost cost(2, rosenbrock);
-    const Minimum found =
+    const OptimizerRun found =
         minimize(cost, "(MaximumNumberOfIterations " + std::to_string(iterations) + ")", {-1.2, 1});
     EXPECT_EQ(found.report.stopCondition, "Maximum number of iterations has been reached.");
     EXPECT_EQ(found.rows.size(), iterations == 1 ? 0u : 2u);
@@ -257,7 +224,7 @@ TEST(ConjugateGradientTest, AsInElastixADivisorOfBetaThatIsNotPositiveIsAnEnd)
       gradient[0] = 1;
     return at[0];
   });
-  const Minimum found =
+  const OptimizerRun found =
       minimize(cost, "(StopIfWolfeNotSatisfied \"false\")\n(MaximumNumberOfLineSearchIterations 3)", {0});
   EXPECT_EQ(found.report.stopCondition, "The beta factor became infinite.");
   EXPECT_EQ(found.report.iterations, 1u);
@@ -270,20 +237,20 @@ TEST(ConjugateGradientTest, NewSamplesAreDrawnAfterEachIterationAndTheValueAndGr
         "(LineSearch \"" + lineSearch + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)";
     AnalyticCost same(2, rosenbrock), other(2, rosenbrock);
     other.newSamples = true;
-    const Minimum without = minimize(same, text, {-1.2, 1}), with = minimize(other, text, {-1.2, 1});
+    const OptimizerRun without = minimize(same, text, {-1.2, 1}), with = minimize(other, text, {-1.2, 1});
 
     EXPECT_TRUE(same.draws.empty());
     EXPECT_EQ(other.draws, (std::vector<AnalyticCost::DrawKey>{{1, 0}, {2, 0}, {3, 0}})) << lineSearch;
     EXPECT_EQ(other.evaluated.size(), same.evaluated.size() + 3) << lineSearch;
-    EXPECT_EQ(with.position, without.position) << lineSearch; // this cost is the same over all samples
-    EXPECT_EQ(other.evaluated.back(), with.position) << lineSearch;
+    EXPECT_EQ(with.final, without.final) << lineSearch; // this cost is the same over all samples
+    EXPECT_EQ(other.evaluated.back(), with.final) << lineSearch;
   }
 }
 
 TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found =
+  const OptimizerRun found =
       minimize(cost, "(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 2)", {-1.2, 1});
   const std::size_t columns = ConjugateGradient(parametersOf("")).columns().size();
   ASSERT_FALSE(found.rows.empty());

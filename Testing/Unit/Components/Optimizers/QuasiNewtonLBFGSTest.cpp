@@ -1,11 +1,8 @@
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
 
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
 
 using namespace tessera;
 using namespace tessera::testing;
@@ -24,17 +21,12 @@ std::vector<double> gradientAt(const AnalyticCost::Formula& formula, const std::
 
 std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b)
 {
-  std::vector<double> c(a.size());
-  std::transform(a.begin(), a.end(), b.begin(), c.begin(), std::minus<>());
-  return c;
+  return checks::moved(a, -1, b);
 }
 
 double product(const std::vector<double>& a, const std::vector<double>& b)
 {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    sum += a[i] * b[i];
-  return sum;
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 /// (I - s y' / y's) H (I - y s' / y's) + s s' / y's, written out.
