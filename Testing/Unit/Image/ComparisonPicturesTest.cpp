@@ -1,5 +1,7 @@
 #include "Core/Image/Pictures/ComparisonPictures.h"
 
+#include "Testing/Support/Scenes/Phantom.h"
+
 #include <gtest/gtest.h>
 
 namespace tessera {
@@ -8,14 +10,9 @@ namespace {
 /// Bright above half of the axis.
 Image<3> half(int axis)
 {
-  Image<3> image;
-  image.geometry.size = {16, 12, 8};
-  image.geometry.spacingMm = {1, 1, 2};
-  for (std::size_t i = 0; i < image.geometry.voxelCount(); ++i) {
-    const Size<3> voxel{i % 16, i / 16 % 12, i / 16 / 12};
-    image.voxels.push_back(voxel[axis] >= image.geometry.size[axis] / 2 ? 100.0F : 0.0F);
-  }
-  return image;
+  const ImageGeometry<3> grid{.size = {16, 12, 8}, .spacingMm = {1, 1, 2}};
+  const double middleMm = grid.spacingMm[axis] * static_cast<double>(grid.size[axis] / 2);
+  return testing::drawImage<3>(grid, [&](const Vec<3>& p) { return p[axis] >= middleMm ? 100 : 0; });
 }
 
 int level(const Picture& picture, std::size_t x, std::size_t y)

@@ -1,9 +1,6 @@
 // needs: ITK
 #include "Testing/Support/Files/StoredImages.h"
-#include "Testing/Support/Scenes/Phantom.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
-
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
@@ -14,15 +11,6 @@ namespace {
 using testing::TemporaryFolder;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-template <int D>
-Size<D> oddSize()
-{
-  if constexpr (D == 2)
-    return {7, 5};
-  else
-    return {7, 5, 3};
-}
 
 /// Whole numbers that every pixel type holds.
 template <int D>
@@ -57,7 +45,7 @@ TYPED_TEST_SUITE(ImageFileOfDimension, Dimensions);
 TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
 {
   constexpr int D = TestFixture::D;
-  const Image<D> image = countedImage(testing::obliqueGeometry<D>(oddSize<D>()));
+  const Image<D> image = countedImage(testing::obliqueGeometry<D>(testing::perAxis<D>(std::size_t(7), -2)));
   int written = 0;
   for (const std::string& format : writableFormats())
     for (const PixelType type : allPixelTypes) {
@@ -86,7 +74,8 @@ TYPED_TEST(ImageFileOfDimension, VectorFieldsComeBack)
 {
   constexpr int D = TestFixture::D;
   for (const int components : {D, D * D}) {
-    VectorImage<D> field{testing::obliqueGeometry<D>(oddSize<D>()), components, {}};
+    VectorImage<D> field{
+        testing::obliqueGeometry<D>(testing::perAxis<D>(std::size_t(7), -2)), components, {}};
     for (std::size_t i = 0; i < field.geometry.voxelCount() * components; ++i)
       field.voxels.push_back(0.25f * static_cast<float>(i) - 3);
     for (const std::string& format : writableFormats()) {

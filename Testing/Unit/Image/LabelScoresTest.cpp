@@ -1,5 +1,8 @@
 #include "Core/Image/Scores/LabelScores.h"
 
+#include "Core/Compute/Math/VectorLength.h"
+#include "Testing/Support/Scenes/Phantom.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,17 +16,11 @@ namespace {
 /// A ball of voxels, which reaches the border of the image if it is large.
 Image<3> ball(const Vec<3>& center, double radiusVoxels, float label)
 {
-  Image<3> image;
-  image.geometry.size = {24, 22, 12};
+  Image<3> image =
+      testing::drawImage<3>({.size = {24, 22, 12}, .spacingMm = {1, 1, 1}}, [&](const Vec<3>& voxel) {
+        return distanceBetween<3>(voxel, center) <= radiusVoxels ? label : 0;
+      });
   image.geometry.spacingMm = {0.8, 1.1, 2.5};
-  for (std::size_t i = 0; i < image.geometry.voxelCount(); ++i) {
-    const Vec<3> voxel{static_cast<double>(i % 24), static_cast<double>(i / 24 % 22),
-                       static_cast<double>(i / 24 / 22)};
-    double squared = 0;
-    for (int d = 0; d < 3; ++d)
-      squared += (voxel[d] - center[d]) * (voxel[d] - center[d]);
-    image.voxels.push_back(squared <= radiusVoxels * radiusVoxels ? label : 0);
-  }
   return image;
 }
 

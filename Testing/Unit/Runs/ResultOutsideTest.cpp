@@ -1,9 +1,9 @@
 // needs: Runs
 #include "Core/Runs/Resampling/ResultOutside.h"
 
-#include "Components/RegisterComponents.h"
 #include "Components/Transforms/TranslationStackTransform.h"
 #include "Core/Registry/Registry.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
@@ -17,10 +17,8 @@ using namespace testing;
 /// Of a grid of 100 x 10 pixels of 1 mm after a shift along its first axis.
 std::vector<Vec<2>> shiftedPixels(double mm)
 {
-  Registry registry;
-  registerComponents(registry);
   TransformChain<2> chain;
-  chain.transform = registry.create<Transform<2>>("TranslationTransform", parametersOf("", 2), "test");
+  chain.transform = allComponents().create<Transform<2>>("TranslationTransform", parametersOf("", 2), "test");
   chain.parameters = {mm, 0};
   return mappedVoxels<2>(Context{}, chain, centredGeometry<2>({100, 10}, {1, 1}));
 }

@@ -1,12 +1,11 @@
 // needs: Runs
 #include "Core/Runs/Report/RunPage.h"
 
-#include "Components/RegisterComponents.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 namespace tessera {
@@ -18,34 +17,24 @@ using namespace testing;
 template <int D>
 RunPictures picturesOf(const ShownRun<D>& run, int threads = 1)
 {
-  Registry registry;
-  registerComponents(registry);
-  return runPictures<D>(Context{Device{}, threads}, registry, run);
+  return runPictures<D>(Context{Device{}, threads}, allComponents(), run);
 }
 
 /// A ball, its centre moved by whole voxels.
 ImagePointer<3> ball(double moved)
 {
-  Image<3> image;
-  image.geometry.size = {40, 36, 30};
-  image.geometry.spacingMm = {1, 1, 1};
-  for (std::size_t i = 0; i < image.geometry.voxelCount(); ++i) {
-    const double x = static_cast<double>(i % 40) - 18 - moved, y = static_cast<double>(i / 40 % 36) - 17,
-                 z = static_cast<double>(i / 40 / 36) - 15;
-    const double r = std::sqrt(x * x + y * y + z * z);
-    image.voxels.push_back(r < 9 ? static_cast<float>(500 + 40 * x - 10 * y) : 0);
-  }
-  return std::make_shared<Image<3>>(std::move(image));
+  const ImageGeometry<3> grid{.size = {40, 36, 30}, .spacingMm = {1, 1, 1}};
+  return std::make_shared<Image<3>>(drawImage<3>(grid, [&](const Vec<3>& p) {
+    const double x = p[0] - 18 - moved, y = p[1] - 17, z = p[2] - 15;
+    return std::sqrt(x * x + y * y + z * z) < 9 ? 500 + 40 * x - 10 * y : 0;
+  }));
 }
 
 template <int D = 3>
 TransformChain<D> translation(double mm)
 {
-  Registry registry;
-  registerComponents(registry);
-  const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
   TransformChain<D> chain;
-  chain.transform = registry.create<Transform<D>>("TranslationTransform", none, "test");
+  chain.transform = allComponents().create<Transform<D>>("TranslationTransform", parametersOf("", D), "test");
   chain.parameters.assign(D, 0.0);
   chain.parameters[0] = mm;
   return chain;

@@ -1,7 +1,7 @@
 // needs: Runs
 #include "Core/Runs/VolumeChange.h"
 
-#include "Components/RegisterComponents.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
@@ -13,9 +13,7 @@ using namespace testing;
 template <int D>
 std::optional<VolumeChange> changeOf(const TermScene<D>& scene, const MaskPointer<D>& mask = nullptr)
 {
-  Registry registry;
-  registerComponents(registry);
-  return volumeChange<D>(Context{}, registry, *scene.chain, scene.fixed, mask);
+  return volumeChange<D>(Context{}, allComponents(), *scene.chain, scene.fixed, mask);
 }
 
 /// The same by one chain evaluation a voxel.
