@@ -75,6 +75,15 @@ Points<D> randomPoints(std::size_t count, std::uint64_t seed, const Vec<D>& lowM
   return points;
 }
 
+template <int D>
+Points<D> randomPoints(std::size_t count, std::uint64_t seed, double lowMm, double highMm)
+{
+  Vec<D> low, high;
+  low.fill(lowMm);
+  high.fill(highMm);
+  return randomPoints<D>(count, seed, low, high);
+}
+
 /// a + factor * b
 inline std::vector<double> moved(std::vector<double> a, double factor, const std::vector<double>& b)
 {

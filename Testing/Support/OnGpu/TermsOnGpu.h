@@ -5,6 +5,7 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/Checks/TermChecks.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MaskScenes.h"
 #include "Testing/Support/Scenes/ModelScenes.h"
@@ -38,6 +39,15 @@ void expectTheCpusResults(const EvaluateOn& evaluateOn, const TermTolerance& tol
   EXPECT_EQ(again.gradient, cuda.gradient) << "not the same bits again";
   EXPECT_EQ(again.term.value, cuda.term.value) << "not the same bits again";
   EXPECT_EQ(evaluateOn(onCuda, false).term.value, cuda.term.value) << "value alone";
+}
+
+/// The CPU's error, which holds `part`, on CUDA, too. `evaluateOn(context, true)` throws it.
+template <class EvaluateOn>
+void expectTheCpusError(const EvaluateOn& evaluateOn, const std::string& part)
+{
+  const std::string onCpu = messageOf([&] { evaluateOn(Context{}, true); });
+  EXPECT_PRED2(contains, onCpu, part);
+  EXPECT_EQ(messageOf([&] { evaluateOn(makeContext({DeviceKind::cuda, 0}, 1), true); }), onCpu);
 }
 
 /// Visits points, every voxel, and every `step`-th voxel along each axis.

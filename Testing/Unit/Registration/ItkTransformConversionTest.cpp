@@ -6,7 +6,6 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Compute/Error.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 
@@ -56,10 +55,7 @@ template <int D, class T>
 void expectSameAsItk(const T& transform, bool oneWay = false)
 {
   const ItkTransform description = described(transform);
-  Vec<D> low, high;
-  low.fill(-30);
-  high.fill(30);
-  const Points<D> points = randomPoints<D>(50, 6, low, high);
+  const Points<D> points = randomPoints<D>(50, 6, -30, 30);
   Points<D> found(50);
   Context context;
 

@@ -126,10 +126,7 @@ constexpr std::array<std::array<Combination, 2>, 4> joints{{{Combination::compos
 template <int D>
 Points<D> unitPoints(std::size_t count)
 {
-  Vec<D> low, high;
-  low.fill(-1);
-  high.fill(1);
-  return randomPoints<D>(count, 9, low, high);
+  return randomPoints<D>(count, 9, -1, 1);
 }
 
 }

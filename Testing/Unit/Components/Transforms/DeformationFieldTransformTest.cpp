@@ -6,8 +6,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 
@@ -77,10 +75,7 @@ void expectNaive(int order)
 {
   DeformationField<D> example(order);
   example.restore();
-  Vec<D> low, high;
-  low.fill(-15);
-  high.fill(20);
-  const Points<D> points = randomPoints<D>(400, 5, low, high);
+  const Points<D> points = randomPoints<D>(400, 5, -15, 20);
 
   const Points<D> result = mapped<D>(example.transform, {}, points);
 

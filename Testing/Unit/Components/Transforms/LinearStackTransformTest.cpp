@@ -1,7 +1,6 @@
 #include "Components/Transforms/AffineLogStackTransform.h"
 #include "Components/Transforms/EulerStackTransform.h"
 #include "Components/Transforms/TranslationStackTransform.h"
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
 
@@ -33,7 +32,8 @@ TEST(LinearStackTransformTest, MapsEachPointByTheTransformOfTheNearestTime)
   const std::vector<double> parameters = randomVector(12, 3);
   const Vec<2> center = centerOf(transform);
   Points<3> points = randomPoints<3>(200, 9, {-5, -30, -5}, {60, 25, 15});
-  for (std::size_t i = 0; i < 5; ++i) // halfway between two times, of which the even one counts, as in elastix
+  for (std::size_t i = 0; i < 5;
+       ++i) // halfway between two times, of which the even one counts, as in elastix
     points.mm[2][i] = 2.5 * static_cast<double>(i);
 
   const Points<3> found = mapped<3>(transform, parameters, points);

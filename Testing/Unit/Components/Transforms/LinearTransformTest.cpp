@@ -3,7 +3,6 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Compute/Error.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
@@ -98,13 +97,7 @@ public:
   std::vector<double> parameters = someParameters<D>(*transform);
   std::vector<double> scales = randomVector(transform->parameterCount(), 4, 0.5, 900);
 
-  static Points<D> points(std::size_t count)
-  {
-    Vec<D> low, high;
-    low.fill(-100);
-    high.fill(80);
-    return randomPoints<D>(count, 2, low, high);
-  }
+  static Points<D> points(std::size_t count) { return randomPoints<D>(count, 2, -100, 80); }
 };
 using Cases =
     ::testing::Types<Case<TranslationTransform, 2>, Case<TranslationTransform, 3>, Case<EulerTransform, 2>,

@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <thread>
 
 namespace tessera {
@@ -139,10 +137,7 @@ template <int D>
 void expectDerivatives(const std::string& type)
 {
   const Example<D> example(type, 0.1);
-  Vec<D> low, high;
-  low.fill(-60);
-  high.fill(80);
-  const Points<D> points = randomPoints<D>(30, 8, low, high);
+  const Points<D> points = randomPoints<D>(30, 8, -60, 80);
   // step 1e-3 mm: truncation 1e-6 times third and fourth derivatives of weights below 1; rounding 1e-13 /
   // 1e-3
   expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, points, 1e-3, 1e-7,
@@ -265,20 +260,17 @@ template <int D>
 void expectAllThatServesOptimization(const std::string& type)
 {
   const Example<D> example(type, 0.1);
-  Vec<D> low, high;
-  low.fill(-60);
-  high.fill(80);
-  const Points<D> points = randomPoints<D>(150, 8, low, high); // not a multiple of a block
+  const Points<D> points = randomPoints<D>(150, 8, -60, 80); // not a multiple of a block
   const std::vector<double> elsewhere =
       moved(example.parameters, 2, randomVector(example.parameters.size(), 4));
   expectPullBackIsAdjointOfPushForward<D>(example.transform, elsewhere, points);
   // linear in the parameters: only roundings of some 100 mm, over the step, times the condition of a small
   // system
   expectPushForwardMatchesFiniteDifferences<D>(example.transform, elsewhere, points, 1, 1e-10);
-  const Points<D> few = randomPoints<D>(20, 9, low, high);
+  const Points<D> few = randomPoints<D>(20, 9, -60, 80);
   expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, elsewhere, few, 1, 1e-9);
   const std::vector<double> scales = randomVector(example.parameters.size(), 5, 0.5, 2);
-  expectJacobianTermsMatchNaive<D>(example.transform, elsewhere, scales, randomPoints<D>(300, 7, low, high),
+  expectJacobianTermsMatchNaive<D>(example.transform, elsewhere, scales, randomPoints<D>(300, 7, -60, 80),
                                    1e-10);
 }
 

@@ -7,8 +7,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/RandomLandmarks.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -220,10 +218,7 @@ void expectFileIsTheSameSpline(const std::string& smoothing)
   EXPECT_PRED2(testing::contains, file, "(SplineSmoothing ");
   const std::vector<double> restored = read.restore({}, parametersOf(file, D));
   EXPECT_EQ(restored, parameters);
-  Vec<D> low, high;
-  low.fill(-60);
-  high.fill(60);
-  const Points<D> points = randomPoints<D>(100, 2, low, high);
+  const Points<D> points = randomPoints<D>(100, 2, -60, 60);
   const Points<D> expected = mapped<D>(made, parameters, points), found = mapped<D>(read, restored, points);
   EXPECT_LE(largestDifference(found, expected), 1e-10);
 }

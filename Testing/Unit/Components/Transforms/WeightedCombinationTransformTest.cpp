@@ -78,19 +78,13 @@ private:
 template <int D>
 Points<D> somePoints()
 {
-  Vec<D> low, high;
-  low.fill(-15);
-  high.fill(30);
-  return randomPoints<D>(600, 5, low, high); // more than a batch, for the sums over all samples
+  return randomPoints<D>(600, 5, -15, 30); // more than a batch, for the sums over all samples
 }
 
 template <int D>
 Points<D> fewPoints()
 {
-  Vec<D> low, high;
-  low.fill(-15);
-  high.fill(30);
-  return randomPoints<D>(40, 6, low, high);
+  return randomPoints<D>(40, 6, -15, 30);
 }
 
 TEST(WeightedCombinationTransform, IsTheWeightedSumOfDisplacements)
