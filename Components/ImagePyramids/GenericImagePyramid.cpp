@@ -1,6 +1,5 @@
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 
-#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
 #include "Core/Image/Filters/Shrink.h"
 
 #include <algorithm>

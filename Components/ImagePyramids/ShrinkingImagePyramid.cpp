@@ -1,7 +1,5 @@
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 
-#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
-
 #include <algorithm>
 
 namespace tessera {

@@ -1,6 +1,5 @@
 #include "Core/Sparse/PreparedProduct.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Numbers/HalfPrecision.h"
@@ -8,7 +7,6 @@
 #include "Core/Sparse/Rows/OrderedRows.h"
 #include "Core/Sparse/Tiles/TileProduct.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace tessera {

@@ -1,9 +1,7 @@
 // The toys are used as any other component: described, registered with, and checked by the shared
 // helpers.
 #include "Components/AddComponent.h"
-#include "Core/Compute/Device.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
-#include "Core/Registration/Stage/PreparedStage.h"
 #include "Core/Registry/Describe.h"
 #include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/Checks/MetricChecks.h"

@@ -24,7 +24,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
-#include <optional>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>

@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 

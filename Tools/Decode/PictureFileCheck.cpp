@@ -13,8 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/Transform.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,6 @@
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tessera {
 namespace {

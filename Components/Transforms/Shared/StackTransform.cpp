@@ -9,7 +9,6 @@
 #include "Core/Registration/Samples/TimeSlices.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace tessera {

@@ -14,7 +14,6 @@
 #include <set>
 #include <span>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/resource.h>

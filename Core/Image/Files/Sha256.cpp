@@ -1,6 +1,5 @@
 #include "Core/Image/Files/Sha256.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Files/InputFile.h"
 

@@ -3,7 +3,6 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 

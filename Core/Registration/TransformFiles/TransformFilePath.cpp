@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <iterator>
 #include <system_error>
-#include <vector>
 
 namespace tessera {
 namespace {

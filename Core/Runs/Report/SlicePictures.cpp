@@ -8,7 +8,6 @@
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
-#include "Core/Registration/Transform.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>

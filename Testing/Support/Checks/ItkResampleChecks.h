@@ -6,8 +6,6 @@
 #include "Testing/Support/Scenes/ResampleScenes.h"
 #include "Tools/Bench/Rivals/ItkResample.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <string>
 #include <vector>

@@ -6,8 +6,6 @@
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -11,8 +11,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <memory>
 #include <numeric>

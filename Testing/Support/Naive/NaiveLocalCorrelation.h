@@ -6,8 +6,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/LatticeImages.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <string>
 #include <vector>

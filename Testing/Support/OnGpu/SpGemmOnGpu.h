@@ -3,8 +3,6 @@
 #include "Core/Sparse/SpGemmOnCuda.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 
-#include <gtest/gtest.h>
-
 #include <optional>
 
 namespace tessera::testing {

@@ -5,9 +5,6 @@
 #include "Core/Registration/Metric.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>

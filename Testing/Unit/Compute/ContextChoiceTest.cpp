@@ -3,8 +3,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

@@ -3,8 +3,6 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Testing/Support/OnGpu/HostStream.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

@@ -1,7 +1,6 @@
 // needs: GPU
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"

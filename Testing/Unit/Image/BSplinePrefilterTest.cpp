@@ -7,8 +7,6 @@
 #include "Testing/Support/Naive/NaiveLineFilter.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkBSplineDecompositionImageFilter.h>
 
 #include <limits>

@@ -1,11 +1,8 @@
 // needs: ITK
 #include "Core/Image/Compression/BlockIndex.h"
-#include "Core/Image/Voxels/VoxelPlace.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/StoredImages.h"
-
-#include <gtest/gtest.h>
 
 namespace tessera {
 namespace {

@@ -7,8 +7,6 @@
 #include "Testing/Support/Scenes/NoiseImage.h"
 #include "Tools/Decode/ItkImage.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <csignal>

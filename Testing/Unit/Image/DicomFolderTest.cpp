@@ -6,8 +6,6 @@
 #include <itkGDCMImageIO.h>
 #include <itkMetaDataObject.h>
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 
 namespace tessera {

@@ -4,8 +4,6 @@
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkDiscreteGaussianImageFilter.h>
 #include <itkGaussianOperator.h>
 

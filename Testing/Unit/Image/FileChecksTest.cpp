@@ -3,8 +3,6 @@
 #include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/StoredImages.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 
 #include <zlib.h>

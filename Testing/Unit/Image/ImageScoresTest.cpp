@@ -3,8 +3,6 @@
 
 #include "Testing/Support/OnGpu/DeviceUnderTest.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 

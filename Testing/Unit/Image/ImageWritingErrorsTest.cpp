@@ -3,8 +3,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <filesystem>
 

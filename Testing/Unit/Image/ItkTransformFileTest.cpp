@@ -12,8 +12,6 @@
 #include <itkTxtTransformIO.h>
 #include <itk_H5Cpp.h>
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -5,8 +5,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 #include <numeric>

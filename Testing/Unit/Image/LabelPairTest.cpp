@@ -6,8 +6,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
 namespace tessera {

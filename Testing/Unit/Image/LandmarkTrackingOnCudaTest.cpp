@@ -8,8 +8,6 @@
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MovedNoise.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 

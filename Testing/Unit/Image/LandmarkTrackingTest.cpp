@@ -7,8 +7,6 @@
 
 #include "Testing/Support/Checks/TransformChecks.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -3,8 +3,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <fstream>
 #include <iterator>

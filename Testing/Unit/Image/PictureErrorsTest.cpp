@@ -1,8 +1,6 @@
 #include "Core/Image/Files/InputError.h"
 #include "Testing/Support/Files/StoredImages.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

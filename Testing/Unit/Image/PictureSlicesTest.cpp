@@ -3,10 +3,7 @@
 #include "Core/Image/Pictures/PictureBytes.h"
 #include "Testing/Support/Files/StoredImages.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cmath>
 
 namespace tessera {
 namespace {

@@ -3,8 +3,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <limits>
 

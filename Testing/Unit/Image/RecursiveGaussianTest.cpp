@@ -5,8 +5,6 @@
 #include "Testing/Support/Naive/NaiveLineFilter.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkRecursiveGaussianImageFilter.h>
 
 #include <limits>

@@ -1,13 +1,9 @@
 // on: CPU, GPU
 #include "Core/Image/Voxels/PixelRounding.h"
 
-#include "Components/Resamplers/DefaultResampler.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/Checks/TermChecks.h"
-#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/DeviceUnderTest.h"
-
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <iterator>

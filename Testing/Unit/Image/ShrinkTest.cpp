@@ -6,8 +6,6 @@
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkShrinkImageFilter.h>
 
 using namespace tessera;

@@ -7,8 +7,6 @@
 #include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 

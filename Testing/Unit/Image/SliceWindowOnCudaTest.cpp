@@ -2,8 +2,6 @@
 
 #include "Testing/Support/OnGpu/HostStream.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <stdexcept>
 

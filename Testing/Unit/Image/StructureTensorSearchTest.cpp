@@ -1,13 +1,9 @@
 // needs: GPU
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
 
-#include "Core/Compute/Cuda/Stream.h"
-#include "Core/Compute/Math/Random.h"
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MovedNoise.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,6 @@
 #include "Testing/Support/Files/StoredImages.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
 

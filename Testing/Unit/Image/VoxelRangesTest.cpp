@@ -5,8 +5,6 @@
 #include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/StoredImages.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BSplineChains.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 

@@ -2,8 +2,6 @@
 
 #include "Testing/Support/Scenes/BSplineChains.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

@@ -1,10 +1,7 @@
 #include "Core/Registration/Stage/Convergence.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/StageRuns.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <vector>
 
 namespace tessera {

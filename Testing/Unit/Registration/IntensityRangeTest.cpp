@@ -3,8 +3,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <limits>
 

@@ -1,14 +1,10 @@
 #include "Core/Registration/Interpolation/InterpolateAtPoint.h"
 
-#include "Components/Interpolators/BSplineInterpolator.h"
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Testing/Support/Checks/InterpolatorChecks.h"
-#include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
-
-#include <gtest/gtest.h>
 
 #include <limits>
 

@@ -1,7 +1,6 @@
 // needs: GPU
 #include "Components/Resamplers/Shared/ResamplingOnCuda.h"
 #include "Components/Transforms/EulerTransform.h"
-#include "Core/Compute/Error.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"

@@ -1,6 +1,5 @@
 #include "Core/Registration/Terms/LatticeImageTerm.h"
 
-#include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/Checks/TermChecks.h"

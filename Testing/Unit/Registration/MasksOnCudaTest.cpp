@@ -1,6 +1,5 @@
 // needs: GPU
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
-#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MaskScenes.h"

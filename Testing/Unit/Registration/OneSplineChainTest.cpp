@@ -1,6 +1,5 @@
 #include "Core/Registration/Chain/OneSplineChain.h"
 
-#include "Core/Registration/Transform.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {

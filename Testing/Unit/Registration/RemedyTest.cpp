@@ -2,8 +2,6 @@
 
 #include "Testing/Support/ErrorText.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

@@ -4,7 +4,6 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
-#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/BSplineChains.h"
 #include "Testing/Support/Scenes/MaskScenes.h"

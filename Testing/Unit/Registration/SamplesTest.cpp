@@ -1,9 +1,6 @@
 #include "Core/Registration/Samples/Samples.h"
 
-#include "Core/Compute/Error.h"
 #include "Testing/Support/ErrorText.h"
-
-#include <gtest/gtest.h>
 
 using namespace tessera;
 using namespace tessera::testing;

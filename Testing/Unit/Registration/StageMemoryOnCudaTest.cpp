@@ -1,7 +1,6 @@
 // needs: GPU
 #include "Core/Registration/Stage/StageMemory.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/ErrorText.h"

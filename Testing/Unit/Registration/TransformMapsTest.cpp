@@ -1,11 +1,8 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
-#include "Core/Registration/Transform.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/ModelTransforms.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
-
-#include <cmath>
 
 namespace tessera {
 namespace {

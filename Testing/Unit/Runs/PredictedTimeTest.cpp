@@ -1,12 +1,8 @@
 // needs: Runs
 #include "Core/Runs/Prediction/MeasuredTime.h"
 #include "Core/Runs/Run.h"
-#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Scenes/NoiseImage.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
-
-#include <gtest/gtest.h>
 
 namespace tessera {
 namespace {

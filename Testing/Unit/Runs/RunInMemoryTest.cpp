@@ -6,7 +6,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <thread>

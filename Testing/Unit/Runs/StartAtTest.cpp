@@ -5,8 +5,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

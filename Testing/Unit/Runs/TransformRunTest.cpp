@@ -6,8 +6,6 @@
 #include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 

@@ -3,8 +3,6 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Testing/Support/ErrorText.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 namespace tessera {

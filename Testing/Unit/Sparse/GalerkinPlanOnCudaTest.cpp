@@ -4,9 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
-#include "Testing/Support/Scenes/SparseCases.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>

@@ -1,9 +1,6 @@
 // needs: Sparse; needs: GPU
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/SpGemmOnGpu.h"
-#include "Testing/Support/Scenes/SparseCases.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <utility>

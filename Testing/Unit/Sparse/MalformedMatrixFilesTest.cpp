@@ -5,8 +5,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <limits>

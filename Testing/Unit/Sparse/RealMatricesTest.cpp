@@ -4,8 +4,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <numeric>

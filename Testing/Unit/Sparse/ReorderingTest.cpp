@@ -3,8 +3,6 @@
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 
-#include <gtest/gtest.h>
-
 #include <numeric>
 
 namespace tessera {

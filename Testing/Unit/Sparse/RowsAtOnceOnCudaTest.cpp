@@ -2,9 +2,6 @@
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
-#include "Testing/Support/Scenes/SparseCases.h"
-
-#include <gtest/gtest.h>
 
 #include <utility>
 

@@ -3,8 +3,6 @@
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
 
 namespace tessera {

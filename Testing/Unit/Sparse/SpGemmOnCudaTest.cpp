@@ -2,9 +2,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/SpGemmOnGpu.h"
-#include "Testing/Support/Scenes/SparseCases.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>

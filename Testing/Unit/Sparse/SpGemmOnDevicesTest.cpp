@@ -6,8 +6,6 @@
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
 
 namespace tessera {

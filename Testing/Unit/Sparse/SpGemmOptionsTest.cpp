@@ -6,8 +6,6 @@
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/DeviceUnderTest.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 namespace tessera {

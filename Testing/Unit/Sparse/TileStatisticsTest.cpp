@@ -2,8 +2,6 @@
 #include "Core/Sparse/Analysis/TileStatistics.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>

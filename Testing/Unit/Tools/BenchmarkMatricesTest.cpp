@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 
 namespace tessera {

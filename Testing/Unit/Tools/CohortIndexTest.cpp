@@ -5,10 +5,7 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <cmath>
 
 namespace tessera {
 namespace {

@@ -2,10 +2,7 @@
 #include "Tools/Common/CommandLine.h"
 #include "Tools/Common/Process.h"
 
-#include "Core/Compute/Error.h"
 #include "Testing/Support/ErrorText.h"
-
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 

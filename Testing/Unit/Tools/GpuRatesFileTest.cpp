@@ -6,8 +6,6 @@
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Tools/Common/BlockSizesFile.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <limits>

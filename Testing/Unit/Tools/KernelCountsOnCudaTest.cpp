@@ -1,11 +1,9 @@
 // needs: GPU, Model
 #include "Core/Compute/Cuda/BlockThreads.h"
-#include "Core/Compute/Cuda/Stream.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Tools/Bench/Model/ModelCases.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>

@@ -3,8 +3,6 @@
 #include "Tools/Bench/Model/GpuAttributes.h"
 #include "Tools/Bench/Model/GpuRatesFile.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 

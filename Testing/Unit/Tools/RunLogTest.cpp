@@ -2,11 +2,8 @@
 #include "Tools/Common/RunLog.h"
 #include "Tools/Common/Process.h"
 
-#include "Core/Compute/Error.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
-
-#include <gtest/gtest.h>
 
 #include <cerrno>
 #include <filesystem>

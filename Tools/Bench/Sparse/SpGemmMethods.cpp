@@ -1,6 +1,5 @@
 #include "Tools/Bench/Sparse/SpGemmMethods.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"

@@ -9,7 +9,6 @@
 #include "Core/Registration/StackOfTransforms.h"
 #include "Core/Registration/Terms/GradientMatrix.h"
 
-#include <cmath>
 #include <limits>
 
 namespace tessera {

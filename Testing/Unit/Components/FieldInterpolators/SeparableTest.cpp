@@ -1,7 +1,6 @@
 // on: CPU, GPU
 #include "Components/FieldInterpolators/Separable.h"
 
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/FieldsUnderTest.h"
 
 namespace tessera {

@@ -7,8 +7,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkIdentityTransform.h>
 #include <itkLinearInterpolateImageFunction.h>
 #include <itkResampleImageFilter.h>

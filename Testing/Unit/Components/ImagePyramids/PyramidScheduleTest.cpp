@@ -3,8 +3,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 using namespace tessera;
 using namespace tessera::testing;
 

@@ -5,8 +5,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
-#include <gtest/gtest.h>
-
 #include <itkRecursiveMultiResolutionPyramidImageFilter.h>
 
 #include <limits>

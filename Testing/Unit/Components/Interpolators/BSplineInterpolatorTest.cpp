@@ -8,8 +8,6 @@
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <itkBSplineInterpolateImageFunction.h>
 
 #include <limits>

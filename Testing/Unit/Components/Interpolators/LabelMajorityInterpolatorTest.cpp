@@ -5,8 +5,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 
 using namespace tessera;

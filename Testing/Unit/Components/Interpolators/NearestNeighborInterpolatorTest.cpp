@@ -5,8 +5,6 @@
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <itkGradientImageFilter.h>
 #include <itkNearestNeighborInterpolateImageFunction.h>
 

@@ -1,6 +1,5 @@
 #include "Components/Interpolators/ReducedDimensionBSplineInterpolator.h"
 
-#include "Components/Interpolators/BSplineInterpolator.h"
 #include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"

@@ -5,8 +5,6 @@
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/LabelScene.h"
 
-#include <cmath>
-
 namespace tessera {
 namespace {
 

@@ -4,9 +4,6 @@
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Naive/NaiveLocalCorrelation.h"
-#include "Testing/Support/ParameterText.h"
-
-#include <gtest/gtest.h>
 
 namespace tessera {
 namespace {

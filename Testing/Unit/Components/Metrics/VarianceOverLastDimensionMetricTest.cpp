@@ -1,7 +1,5 @@
 #include "Components/Metrics/VarianceOverLastDimensionMetric.h"
 
-#include "Components/Transforms/AffineTransform.h"
-#include "Components/Transforms/BSplineTransform.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
 

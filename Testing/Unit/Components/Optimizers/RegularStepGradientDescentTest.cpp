@@ -4,8 +4,6 @@
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
 
-#include <gtest/gtest.h>
-
 using namespace tessera;
 using namespace tessera::testing;
 

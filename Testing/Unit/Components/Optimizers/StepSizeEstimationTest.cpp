@@ -3,8 +3,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <numeric>
 

@@ -4,9 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Host.h"
 #include "Testing/Support/Naive/ResampleByHand.h"
-#include "Testing/Support/Naive/ResampledImages.h"
-
-#include <gtest/gtest.h>
 
 #include <limits>
 

@@ -2,7 +2,6 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 

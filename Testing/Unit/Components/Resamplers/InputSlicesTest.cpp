@@ -1,10 +1,6 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
-#include "Core/Registration/Transform.h"
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
-
-#include <gtest/gtest.h>
 
 namespace tessera {
 namespace {

@@ -1,8 +1,6 @@
 // needs: ITK
 #include "Testing/Support/Checks/ItkResampleChecks.h"
 
-#include <gtest/gtest.h>
-
 using namespace tessera;
 using namespace tessera::testing;
 

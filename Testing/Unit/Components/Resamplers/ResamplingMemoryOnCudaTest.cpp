@@ -1,7 +1,6 @@
 // needs: GPU
 #include "Core/Registration/Stage/ResamplingMemory.h"
 
-#include "Core/Registration/Inverse/InverseTransform.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/ModelTransforms.h"

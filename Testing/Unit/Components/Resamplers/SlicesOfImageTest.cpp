@@ -1,9 +1,6 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
-#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
-
-#include <gtest/gtest.h>
 
 #include <limits>
 

@@ -1,10 +1,7 @@
 #include "Components/Resamplers/Shared/SourceBatches.h"
 
 #include "Testing/Support/Naive/ResampleByHand.h"
-#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>

@@ -3,11 +3,8 @@
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Compute/Error.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
-
-#include <gtest/gtest.h>
 
 using namespace tessera;
 using namespace tessera::testing;

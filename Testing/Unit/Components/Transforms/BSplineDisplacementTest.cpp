@@ -3,8 +3,6 @@
 #include "Components/Transforms/Shared/BSplineField.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,5 @@
 #include "Components/Transforms/BSplineStackTransform.h"
 
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
 

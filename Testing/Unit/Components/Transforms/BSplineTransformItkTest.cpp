@@ -4,8 +4,6 @@
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <itkBSplineTransform.h>
 
 namespace tessera {

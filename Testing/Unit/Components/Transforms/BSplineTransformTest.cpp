@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

@@ -1,8 +1,6 @@
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
-#include "Components/Transforms/Shared/BSplineField.h"
-#include "Testing/Support/Checks/FieldChecks.h"
 #include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingEnergyCases.h"

@@ -2,8 +2,6 @@
 
 #include "Testing/Support/Checks/TransformChecks.h"
 
-#include <gtest/gtest.h>
-
 namespace tessera {
 namespace {
 

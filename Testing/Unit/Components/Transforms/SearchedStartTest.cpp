@@ -9,8 +9,6 @@
 #include "Testing/Support/Host.h"
 #include "Testing/Support/ParameterText.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 namespace tessera {

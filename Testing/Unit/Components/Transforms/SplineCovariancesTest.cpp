@@ -4,10 +4,8 @@
 
 #include "Testing/Support/Scenes/RandomLandmarks.h"
 
-#include <gtest/gtest.h>
 #include <vnl/algo/vnl_qr.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 

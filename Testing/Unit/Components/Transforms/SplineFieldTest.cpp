@@ -2,11 +2,8 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineFieldTasks.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 
-#include "Core/Compute/Memory/Buffer.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 

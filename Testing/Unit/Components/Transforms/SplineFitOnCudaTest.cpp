@@ -4,8 +4,6 @@
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 namespace tessera {

@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 
 namespace tessera {
