@@ -15,6 +15,9 @@ constexpr double leastOverlap = 0.5;    // of the smaller image
 constexpr double leastOfFitting = 0.75; // of what can lie in the other one, where that is less
 constexpr double latticeStep = 0.25;    // of the edge of a cube of the smaller image's volume
 constexpr std::size_t mostPlaces = 2000;
+template <int D>
+constexpr std::size_t windowEdge = D == 3 ? 4 : 5; // in points
+constexpr double windowNoise = 0.5;                // variance, in bins: the points are rounded to bins
 
 /// Calls take(point, voxel) for all voxels of a grid.
 template <int D, class Take>
@@ -148,6 +151,26 @@ double normalizedInformation(const std::array<double, binCount * binCount>& coun
   return joint > 0 ? marginal / joint : 1;
 }
 
+/// Sums over the points of a window that overlap.
+struct WindowSums {
+  double count = 0, p = 0, o = 0, pp = 0, oo = 0, po = 0;
+
+  void add(double point, double other)
+  {
+    count += 1;
+    p += point;
+    o += other;
+    pp += point * point;
+    oo += other * other;
+    po += point * other;
+  }
+  double squaredCorrelation() const
+  {
+    const double covariance = po - p * o / count, noise = windowNoise * count;
+    return covariance * covariance / ((pp - p * p / count + noise) * (oo - o * o / count + noise));
+  }
+};
+
 }
 
 template <int D>
@@ -173,6 +196,14 @@ CoarsePair<D>::CoarsePair(Context& context, const TransformStart<D>& start, std:
     for (int d = 0; d < 3; ++d)
       pointsMm_[d].push_back(d < D ? static_cast<float>(pointMm[d] - middleMm[d]) : 0);
     bins_.push_back(static_cast<int>(std::lround(points.voxels[voxel])));
+    windows_.push_back(0);
+    windowCount_ = 1;
+    for (int d = 0; d < D; ++d) {
+      const std::size_t size = points.geometry.size[d];
+      windows_.back() += voxel % size / windowEdge<D> * windowCount_;
+      windowCount_ *= (size - 1) / windowEdge<D> + 1;
+      voxel /= size;
+    }
   });
   smaller_ = points.geometry;
   other_ = std::move(pointsAreMoving_ ? fixed : moving);
@@ -293,6 +324,7 @@ CoarseFit CoarsePair<D>::fit(const Matrix<D>& rotation, const Vec<D>& translatio
 {
   const MapToIndex map = toIndex(rotation, translationMm);
   std::array<double, binCount * binCount> counts{};
+  std::vector<WindowSums> windows(windowCount_);
   double valid = 0;
   int cells[cellTile];
   float fractions[3][cellTile];
@@ -310,9 +342,18 @@ CoarseFit CoarsePair<D>::fit(const Matrix<D>& rotation, const Vec<D>& translatio
       row[low] += 1 - (bin - low);
       row[low + 1] += bin - low;
       valid += 1;
+      windows[windows_[first + i]].add(bins_[first + i], bin);
     }
   }
-  return valid < leastPoints_ ? CoarseFit{} : fitOf(normalizedInformation(counts, valid), valid);
+  if (valid < leastPoints_)
+    return {};
+  double squaredCorrelation = 0;
+  for (const WindowSums& window : windows)
+    if (window.count > 0)
+      squaredCorrelation += window.count / valid * window.squaredCorrelation();
+  CoarseFit result = fitOf(normalizedInformation(counts, valid), valid);
+  result.gain *= squaredCorrelation * std::sqrt(std::min(1.0, valid / mostPoints_));
+  return result;
 }
 
 template <int D>

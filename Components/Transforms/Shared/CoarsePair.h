@@ -14,8 +14,10 @@ namespace tessera {
 struct CoarseFit {
   /// The normalized mutual information (H(F) + H(M)) / H(F, M) of what overlaps.
   double information = -std::numeric_limits<double>::infinity();
-  /// (information - 1) (n / N)^(1/4), where n points overlap and N can. Few points fit better by chance, so
-  /// places are compared by this. To climb from a place by it would lead away from where the images fit best.
+  /// Places are compared by this. quickFit: (information - 1) (n / N)^(1/4), where n points overlap and N
+  /// can; few points fit better by chance. fit: that times (n / N)^(1/2) and the mean squared correlation
+  /// within small windows, which organs of two people share where edges of the fields of view mislead the
+  /// information. To climb from a place by it would lead away from where the images fit best.
   double gain = -std::numeric_limits<double>::infinity();
 };
 
@@ -79,6 +81,8 @@ private:
   Vec<D> centerMm_{};
   Middles ofFixed_, ofMoving_;
   double leastPoints_ = 0, mostPoints_ = 0, extentMm_ = 0;
+  std::vector<std::size_t> windows_; // of the points, small cubes side by side
+  std::size_t windowCount_ = 0;
   std::vector<int> quickRows_;          // of the points in the joint histogram
   std::vector<std::uint8_t> quickBins_; // of the other image, and last that of all that lies outside
   std::vector<double> entropyTerms_;    // n log n

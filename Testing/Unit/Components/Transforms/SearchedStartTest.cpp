@@ -217,6 +217,30 @@ TEST(SearchedStartTest, ASmallOverlapMustFitMuchBetter)
   EXPECT_LT(farthest<3>(mapOf(found), {}), 2);
 }
 
+TEST(SearchedStartTest, DetailsCountBesideTheBrightnessOfTheField)
+{
+  // Both images are brighter towards one side, as near a coil, but not towards the same one. Turned by 180
+  // degrees they share that brightness, and in place the cubes of 6 mm alone.
+  TransformStart<3> start = startOf({});
+  for (const double perVoxel : {-1.0, 1.0}) {
+    auto image = std::make_shared<Image<3>>(*start.fixed);
+    std::vector<float> cubes(16 * 16 * 16);
+    std::uint32_t random = 1;
+    for (float& cube : cubes) {
+      random = random * 1664525 + 1013904223;
+      cube = 30 * static_cast<float>(random >> 16) / 65536.0f;
+    }
+    for (std::size_t voxel = 0; voxel < image->voxels.size(); ++voxel) {
+      const std::size_t x = voxel % 48, y = voxel / 48 % 48, z = voxel / (48 * 48);
+      image->voxels[voxel] =
+          cubes[x / 3 + 16 * (y / 3) + 256 * (z / 3)] + static_cast<float>(perVoxel * static_cast<double>(x));
+    }
+    (perVoxel < 0 ? start.moving : start.fixed) = image;
+  }
+
+  EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, start, 180 * degree)), {}), 2);
+}
+
 TEST(SearchedStartTest, FindsItInImagesOfInvertedContrast)
 {
   EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, startOf(turned3, -1), 60 * degree)), turned3), 2);
