@@ -57,8 +57,8 @@ public:
     return header;
   }
 
-  IterationRecord record(const IterationRow& row, const Cost<D>& cost,
-                         const std::optional<typename Cost<D>::ExactValues>& exact)
+  std::vector<std::string> cells(const IterationRow& row, const Cost<D>& cost,
+                                 const std::optional<typename Cost<D>::ExactValues>& exact)
   {
     const auto now = std::chrono::steady_clock::now();
     std::map<std::string, std::string> cells{
@@ -82,10 +82,10 @@ public:
       cells["4:||Gradient" + std::to_string(t) + "||"] = decimals(report.gradientNorm, 6);
       cells["Time" + std::to_string(t) + "[ms]"] = decimals(report.milliseconds, 1);
     }
-    IterationRecord record{row.iteration, row.value, {}};
+    std::vector<std::string> inOrder;
     for (auto& [name, cell] : cells)
-      record.cells.push_back(std::move(cell));
-    return record;
+      inOrder.push_back(std::move(cell));
+    return inOrder;
   }
 
 private:
@@ -313,7 +313,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
     summary.curve.push_back(row.value);
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
-      reporter.iterationDone(level, table.record(row, cost, exactNow), [&] { return cost.chainAt(reached); });
+      const auto cells = [&] { return table.cells(row, cost, exactNow); };
+      reporter.iterationDone(level, {row.iteration, row.value, cells}, [&] { return cost.chainAt(reached); });
     });
     if (!row.isTrial)
       convergence.add(row.value);

@@ -9,11 +9,12 @@
 
 namespace tessera {
 
-/// One row of a level's iteration table, cells in the order of the header that levelStarted gave.
+/// One row of a level's iteration table.
 struct IterationRecord {
   std::size_t iteration = 0;
   double value = 0;
-  std::vector<std::string> cells;
+  /// Makes the cells, in the order of the header that levelStarted gave. Call it at most once.
+  std::function<std::vector<std::string>()> cells;
 };
 
 /// How long a part of a level took, and on which device it ran.

@@ -62,8 +62,8 @@ template <int D>
 FoundIn<D>::~FoundIn()
 {
   constexpr std::size_t largeVoxels = 1 << 18; // of which a run takes much longer than this
-  const bool isLarge = !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels
-                       && stages_.back().image.pixels; // else the host had no image: an update, or on a GPU
+  const bool isLarge = keepsRun_ && !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels
+                       && stages_.back().image.pixels; // else the result lies on a GPU
   stages_.clear();
   if (isLarge)
     malloc_trim(0);
@@ -99,14 +99,16 @@ template <int D>
 void FoundIn<D>::iterationDone(std::size_t level, const IterationRecord& record,
                                const typename Reporter<D>::ReachedChain&)
 {
-  std::string& table = stages_.back().tables[level];
-  if (table.empty()) {
-    table = header_ + "\n";
-    log_->iteration(header_);
+  if (keepsRun_ || log_->tellsIterations()) {
+    std::string& table = stages_.back().tables[level];
+    if (table.empty()) {
+      table = header_ + "\n";
+      log_->iteration(header_);
+    }
+    const std::string cells = joined(record.cells(), "\t");
+    table += cells + "\n";
+    log_->iteration(cells);
   }
-  const std::string cells = joined(record.cells, "\t");
-  table += cells + "\n";
-  log_->iteration(cells);
   progress_.iteration = record.iteration;
   progress_.value = record.value;
   log_->progressed(progress_);
@@ -116,6 +118,8 @@ template <int D>
 void FoundIn<D>::levelFinished(const LevelSummary& summary, const TransformChain<D>& chain)
 {
   log_->info("Level " + std::to_string(summary.level + 1) + ": " + summary.stopCondition);
+  if (!keepsRun_)
+    return;
   KeptStage<D>& stage = stages_.back();
   if (!stage.settings.writesTransformOfLevels)
     stage.levels.clear();

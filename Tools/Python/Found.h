@@ -61,7 +61,11 @@ public:
 template <int D>
 class FoundIn final : public Found, public RunListener<D> {
 public:
-  FoundIn(WorkLog& log, bool takesPixelsOnCuda) : log_(&log), takesPixelsOnCuda_(takesPixelsOnCuda) {}
+  /// Without `keepsRun` only what an update asks for is kept: the result of each stage.
+  FoundIn(WorkLog& log, bool takesPixelsOnCuda, bool keepsRun = true)
+      : log_(&log), takesPixelsOnCuda_(takesPixelsOnCuda), keepsRun_(keepsRun)
+  {
+  }
   /// Gives the system what the run of large images has set free. The C library keeps arrays of up to 32 MB.
   ~FoundIn() override;
   FoundIn(const FoundIn&) = delete;
@@ -94,7 +98,7 @@ private:
   InitialFile saveInitial(const std::string& folder, Log&) const;
 
   WorkLog* log_; // of the run; null once it has ended
-  const bool takesPixelsOnCuda_;
+  const bool takesPixelsOnCuda_, keepsRun_;
   std::vector<KeptStage<D>> stages_;
   std::vector<std::size_t> iterationsOfLevels_; // at most; the last one is that of all further levels
   Progress progress_;

@@ -85,7 +85,7 @@ void RunWriter<D>::iterationDone(std::size_t level, const IterationRecord& recor
     iterationTable_ = joined(header_, "\t") + "\n";
     log_.info(joined(header_, "\t"));
   }
-  const std::string cells = joined(record.cells, "\t");
+  const std::string cells = joined(record.cells(), "\t");
   iterationTable_ += cells + "\n";
   log_.info(cells);
   log_.progress(progressText(level, &record));
