@@ -176,11 +176,12 @@ std::vector<double> BSplineTransform<D>::takeOver(Context& context, const Transf
     parameters_.fail("Transform",
                      "the transform to start at has a grid of other size and direction than the fixed image",
                      "Allowed: a result for the same fixed image");
-  return refineCoefficients(context, from, grid_, {parameters.begin(), parameters.end()});
+  return refineCoefficients(context, from, grid_, parameters);
 }
 
 template <int D>
-void BSplineTransform<D>::prepareForLevel(Context& context, std::size_t level, std::vector<double>& parameters)
+void BSplineTransform<D>::prepareForLevel(Context& context, std::size_t level,
+                                          std::vector<double>& parameters)
 {
   level_ = level;
   const BSplineGrid<D> grid = gridOfLevel(level);

@@ -44,8 +44,8 @@ public:
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
 
   /// The scales by which squared parameters are divided for the optimizer. `samples` are grid samples of the
-  /// full fixed image, mapped by the transforms before this one. It reads AutomaticScalesEstimation and
-  /// Scales.
+  /// full fixed image, mapped by the transforms before this one; none where scalesFollowLevels(). It reads
+  /// AutomaticScalesEstimation and Scales.
   virtual std::vector<double> scales(Context&, const ListSamples<D>& samples,
                                      std::span<const double> parameters) const = 0;
   /// True if scales() must be called again at each level, because the parameters change with the grid.

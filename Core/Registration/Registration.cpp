@@ -284,7 +284,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   const LevelMemory<D> memory(stage, level);
   optimizable(*components.transform).prepareForLevel(stage.context, level, stage.chain.parameters);
   if (optimizable(*components.transform).scalesFollowLevels())
-    stage.scales = scalesOf(stage.context, stage.input, stage.chain);
+    stage.scales = optimizable(*components.transform).scales(stage.context, {}, stage.chain.parameters);
   auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the cost changes this copy alone
   LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components,
                                    *chain, level, memory.keepsOriginals() ? &stage.originals : nullptr);
@@ -324,7 +324,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   });
   if (report.wasStopped && !convergence.isReached() && (!isOver || stage.context.stop.isAsked()))
     return std::nullopt;
-  stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
+  cost.copyParametersOf(std::as_const(position).span(), stage.chain.parameters);
 
   summary.iterations = report.iterations;
   summary.value = report.value;

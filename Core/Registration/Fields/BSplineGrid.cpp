@@ -157,7 +157,7 @@ void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, d
 /// Evaluates lines of old values at the new control points of one axis; arrays are [outer][axis][inner].
 template <int Order>
 std::vector<double> sampleAlong(const Context& context, const AxisSampling& axis,
-                                const std::vector<double>& values, std::size_t inner)
+                                std::span<const double> values, std::size_t inner)
 {
   struct Taps {
     std::size_t at[Order + 1];
@@ -184,7 +184,7 @@ std::vector<double> sampleAlong(const Context& context, const AxisSampling& axis
 }
 
 std::vector<double> sampleAlong(const Context& context, int order, const AxisSampling& axis,
-                                const std::vector<double>& values, std::size_t inner)
+                                std::span<const double> values, std::size_t inner)
 {
   return withConstant<1, 3>(order,
                             [&]<int Order>() { return sampleAlong<Order>(context, axis, values, inner); });
@@ -199,7 +199,7 @@ constexpr std::size_t cyclicPadding = 32;
 
 template <int D>
 std::vector<double> refineCoefficients(const Context& context, const BSplineGrid<D>& from,
-                                       const BSplineGrid<D>& to, const std::vector<double>& coefficients)
+                                       const BSplineGrid<D>& to, std::span<const double> coefficients)
 {
   const Context host = context.onCpu();
   if (std::ranges::all_of(coefficients, [](double coefficient) { return coefficient == 0; }))
@@ -214,15 +214,16 @@ std::vector<double> refineCoefficients(const Context& context, const BSplineGrid
   Context ofComponents = host, ofLines = host;
   (to.pointCount() < (1 << 18) ? ofLines : ofComponents).threads = 1;
   const auto refine = [&](std::size_t component, std::size_t) {
-    const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(component * from.pointCount());
-    std::vector<double> values(first, first + static_cast<std::ptrdiff_t>(from.pointCount()));
+    std::vector<double> values;
+    std::span<const double> along = coefficients.subspan(component * from.pointCount(), from.pointCount());
     std::size_t inner = 1;
     for (int d = 0; d < D; ++d) {
       const bool wraps = to.cyclic && d == D - 1;
       const double scale = oldFromNew.matrix[d][d];
       const double offset = oldFromNew.offset[d] - (wraps ? scale * static_cast<double>(padding) : 0);
       values = sampleAlong(ofLines, to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps},
-                           values, inner);
+                           along, inner);
+      along = values;
       inner *= paddedSize[d];
     }
     bsplineDecompose<D>(ofLines, values, paddedSize, to.order);

@@ -45,6 +45,6 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
 /// a cubic of any order and mirrors cyclic axes too; for cubics that are not cyclic the results are the same.
 template <int D>
 std::vector<double> refineCoefficients(const Context&, const BSplineGrid<D>& from, const BSplineGrid<D>& to,
-                                       const std::vector<double>& coefficients);
+                                       std::span<const double> coefficients);
 
 }

@@ -67,8 +67,20 @@ std::span<const double> Cost<D>::moveTo(std::span<const double> position)
 template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
-  multiplyInto(vectors_, position, inverseRootScales(), forTheHost_.span());
-  return forTheHost_.toHost(vectors_);
+  std::vector<double> parameters;
+  copyParametersOf(position, parameters);
+  return parameters;
+}
+
+template <int D>
+void Cost<D>::copyParametersOf(std::span<const double> position, std::vector<double>& parameters) const
+{
+  parameters.resize(position.size());
+  if (!vectors_.onCuda())
+    return multiplyInto(vectors_, position, inverseRootScales(), parameters);
+  const std::span<double> onDevice = forTheHost_.span();
+  multiplyInto(vectors_, position, inverseRootScales(), onDevice);
+  vectors_.stream->copyToHost(parameters.data(), onDevice.data(), onDevice.size_bytes());
 }
 
 template <int D>
