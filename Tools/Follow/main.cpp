@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Follow/FollowRun.h"
@@ -8,8 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-
-#include <malloc.h>
 
 using namespace tessera;
 
@@ -66,9 +65,7 @@ int run(std::vector<std::string> tokens, RunLog& log)
   registerComponents(registry);
   if (!options.series.empty())
     return followSeries(registry, options, log);
-  // Every update takes and gives back arrays of the same sizes. New pages for them take 5 ms of it.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  keepFreedMemory();
   watchSignals();
   return followImages(registry, options, log);
 }

@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Slices/VolumeReader.h"
 #include "Core/Runs/Following/Follower.h"
 #include "Core/Runs/Following/Series.h"
@@ -16,6 +17,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+
+#include <malloc.h>
 
 namespace tessera::python {
 namespace {
@@ -54,12 +57,14 @@ public:
       : Followed(log), threads_(request.threads), takesPixelsOnCuda_(takesPixelsOnCuda),
         follower_(components(), request, log_)
   {
+    keepFreedMemory();
   }
+  ~FollowedIn() override { malloc_trim(0); }
 
   Work::Make update(Work& work, const Source& moving, Deadline deadline) override
   {
     log_.work = &work.log;
-    const auto found = std::make_shared<FoundIn<D>>(work.log, takesPixelsOnCuda_);
+    const auto found = std::make_shared<FoundIn<D>>(work.log, takesPixelsOnCuda_, false);
     // Its image is in `found`.
     const auto kept = std::make_shared<FollowUpdate<D>>(
         follower_.update(moving.image(threads_, work.log), *found, deadline, work.stop()));

@@ -135,6 +135,12 @@ void giveFreedMemoryBack()
   mallopt(M_MMAP_THRESHOLD, smallBytes); // larger arrays get pages of their own
 }
 
+void keepFreedMemory()
+{
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 std::string extentText(std::span<const std::size_t> size)
 {
   return joined(size, " x ", [](std::size_t length) { return std::to_string(length); });
