@@ -1,10 +1,10 @@
 #include "Core/Runs/RunQuality.h"
 
 #include "Core/Compute/Log.h"
+#include "Core/Compute/Math/IntensityMoments.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
-#include "Core/Runs/IntensityMoments.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>

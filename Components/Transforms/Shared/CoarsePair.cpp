@@ -1,6 +1,7 @@
 #include "Components/Transforms/Shared/CoarsePair.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/IntensityMoments.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
 #include "Core/Image/Filters/Shrink.h"
 
@@ -151,25 +152,11 @@ double normalizedInformation(const std::array<double, binCount * binCount>& coun
   return joint > 0 ? marginal / joint : 1;
 }
 
-/// Sums over the points of a window that overlap.
-struct WindowSums {
-  double count = 0, p = 0, o = 0, pp = 0, oo = 0, po = 0;
-
-  void add(double point, double other)
-  {
-    count += 1;
-    p += point;
-    o += other;
-    pp += point * point;
-    oo += other * other;
-    po += point * other;
-  }
-  double squaredCorrelation() const
-  {
-    const double covariance = po - p * o / count, noise = windowNoise * count;
-    return covariance * covariance / ((pp - p * p / count + noise) * (oo - o * o / count + noise));
-  }
-};
+double squaredCorrelation(const IntensityMoments& pairs)
+{
+  const double covariance = pairs.covariance(), noise = windowNoise * pairs.count;
+  return covariance * covariance / ((pairs.varianceOfFixed() + noise) * (pairs.varianceOfMoving() + noise));
+}
 
 }
 
@@ -324,7 +311,7 @@ CoarseFit CoarsePair<D>::fit(const Matrix<D>& rotation, const Vec<D>& translatio
 {
   const MapToIndex map = toIndex(rotation, translationMm);
   std::array<double, binCount * binCount> counts{};
-  std::vector<WindowSums> windows(windowCount_);
+  std::vector<IntensityMoments> windows(windowCount_); // the points are in the place of the fixed image
   double valid = 0;
   int cells[cellTile];
   float fractions[3][cellTile];
@@ -347,12 +334,12 @@ CoarseFit CoarsePair<D>::fit(const Matrix<D>& rotation, const Vec<D>& translatio
   }
   if (valid < leastPoints_)
     return {};
-  double squaredCorrelation = 0;
-  for (const WindowSums& window : windows)
+  double meanSquaredCorrelation = 0;
+  for (const IntensityMoments& window : windows)
     if (window.count > 0)
-      squaredCorrelation += window.count / valid * window.squaredCorrelation();
+      meanSquaredCorrelation += window.count / valid * squaredCorrelation(window);
   CoarseFit result = fitOf(normalizedInformation(counts, valid), valid);
-  result.gain *= squaredCorrelation * std::sqrt(std::min(1.0, valid / mostPoints_));
+  result.gain *= meanSquaredCorrelation * std::sqrt(std::min(1.0, valid / mostPoints_));
   return result;
 }
 

@@ -1,11 +1,11 @@
 #include "Core/Runs/Following/FollowLook.h"
 
+#include "Core/Compute/Math/IntensityMoments.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Voxels/ImageOnCuda.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformParts.h"
-#include "Core/Runs/IntensityMoments.h"
 #include "Core/Runs/Resampling/HostInterpolator.h"
 
 #include <algorithm>
