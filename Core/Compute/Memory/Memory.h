@@ -18,8 +18,8 @@ void requireMemory(double bytes, const std::string& what, const std::string& all
 /// From now on, freed memory goes back to the system at once, except that of small arrays. Otherwise each
 /// thread keeps up to some MB of what it freed.
 void giveFreedMemoryBack();
-/// From now on, freed memory is kept for the next arrays, of up to 32 MB each. Work that takes and gives back
-/// arrays of the same sizes again and again otherwise spends most of the time of a copy on new pages.
+/// From now on, freed memory is kept for the next arrays, of up to 32 MB each. It is for work that takes and
+/// gives back arrays of the same sizes again and again, and would else wait for new pages each time.
 void keepFreedMemory();
 
 /// The texts "30 x 40" and the product 1200. The product of sizes that a user asks for may be too large for

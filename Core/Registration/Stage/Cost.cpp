@@ -31,7 +31,7 @@ Cost<D>::Cost(const Context& context, Level level)
     : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_(context.onCpu()),
       level_(std::move(level)),
       hasUnitScales_(std::ranges::all_of(level_.scales, [](double scale) { return scale == 1; })),
-      forTheHost_(vectors_, level_.scales.size()),
+      forTheHost_(vectors_, vectors_.onCuda() ? level_.scales.size() : 0),
       gradients_(makeVectors(vectors_, level_.parts.size(), level_.scales.size())),
       reports_(level_.parts.size()), weights_(level_.parts.size())
 {

@@ -145,7 +145,7 @@ public:
   }
   /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
-  /// The same into a vector, whose memory it takes if there is enough.
+  /// Writes them into a vector, and takes no new memory if the vector has enough.
   void copyParametersOf(std::span<const double> position, std::vector<double>& parameters) const;
   /// y_i = x_i sqrt(scale_i), where the optimizer's vectors are.
   Buffer<double> positionOf(std::span<const double> parameters) const;
